@@ -17,20 +17,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MUST_USE       __attribute__((warn_unused_result))
-#define PRINTF(f, a)   __attribute__((format(printf, f, a)))
-#define UNUSED	       __attribute__((unused))
-#define NORETURN       __attribute__((noreturn))
-#define CLEANUP(fn)    __attribute__((cleanup(fn)))
-#define AUTO_FREE      CLEANUP(freep)
-#define ARRAY_SIZE(a)  (sizeof(a) / sizeof((a)[0]))
-#define MIN(a, b)      ((a) < (b) ? (a) : (b))
-#define MAX(a, b)      ((a) > (b) ? (a) : (b))
-#define KIB	       ((size_t)1024)
-#define MIB	       (KIB * KIB)
-#define NS_PER_S       INT64_C(1000000000)
-#define NS_PER_MS      INT64_C(1000000)
-#define NS_PER_US      INT64_C(1000)
+#define MUST_USE      __attribute__((warn_unused_result))
+#define PRINTF(f, a)  __attribute__((format(printf, f, a)))
+#define UNUSED        __attribute__((unused))
+#define NORETURN      __attribute__((noreturn))
+#define CLEANUP(fn)   __attribute__((cleanup(fn)))
+#define AUTO_FREE     CLEANUP(freep)
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b)     ((a) < (b) ? (a) : (b))
+#define MAX(a, b)     ((a) > (b) ? (a) : (b))
+#define KIB           ((size_t)1024)
+#define MIB           (KIB * KIB)
+#define NS_PER_S      INT64_C(1000000000)
+#define NS_PER_MS     INT64_C(1000000)
+#define NS_PER_US     INT64_C(1000)
 
 #define STEAL(p)                                                                                   \
 	({                                                                                         \
@@ -52,7 +52,7 @@
 void *xmalloc(size_t n) MUST_USE;
 void *xcalloc(size_t n, size_t size) MUST_USE;
 void *xrealloc(void *p, size_t n) MUST_USE;
-char *xstrdup(const char *s) MUST_USE;	/* NULL gives NULL */
+char *xstrdup(const char *s) MUST_USE; /* NULL gives NULL */
 char *xstrndup(const char *s, size_t n) MUST_USE;
 char *xasprintf(const char *fmt, ...) PRINTF(1, 2) MUST_USE;
 
@@ -71,7 +71,7 @@ static inline void fclosep(FILE **f)
 	*f = NULL;
 }
 
-void closep(int *fd);	/* closes a descriptor >= 0 and sets it to -1 */
+void closep(int *fd); /* closes a descriptor >= 0 and sets it to -1 */
 
 static inline bool streq(const char *a, const char *b)
 {

@@ -17,7 +17,7 @@
 struct err;
 
 struct str {
-	char *p; /* NULL while empty: use str_text() to read */
+	char *p;               /* NULL while empty: use str_text() to read */
 	size_t n, room, limit; /* limit 0: none */
 	bool over;
 };
@@ -27,8 +27,8 @@ struct sv {
 	size_t n;
 };
 
-#define SV(lit) ((struct sv){ (lit), sizeof(lit) - 1 })
-#define SV_FMT	"%.*s"
+#define SV(lit)   ((struct sv){ (lit), sizeof(lit) - 1 })
+#define SV_FMT    "%.*s"
 #define SV_ARG(v) (int)(v).n, (v).p
 
 void str_init(struct str *s, size_t limit);
@@ -69,13 +69,13 @@ ptrdiff_t sv_find(struct sv in, struct sv what);
 
 /* Whole view is a decimal integer in [min, max]; no blanks, no leading '+'. */
 bool sv_to_i64(struct sv v, int64_t min, int64_t max, int64_t *ret);
-bool sv_to_u64(struct sv v, uint64_t *ret);	/* decimal */
-bool sv_to_hex(struct sv v, uint64_t *ret);	/* with or without 0x */
+bool sv_to_u64(struct sv v, uint64_t *ret); /* decimal */
+bool sv_to_hex(struct sv v, uint64_t *ret); /* with or without 0x */
 /* Whole view is a finite decimal number (correctly rounded; no hex, inf, nan). */
 bool sv_to_f64(struct sv v, double *ret);
 
 bool utf8_valid(struct sv v);
-/* A copy fit for a terminal or a report: control bytes and invalid UTF-8 become "?". Caller frees. */
+/* A copy fit for a terminal or a report: control bytes and invalid UTF-8 become "?". */
 char *text_clean(struct sv v) MUST_USE;
 
 /* A growing list of owned strings. */

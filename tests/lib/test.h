@@ -11,8 +11,8 @@
 #pragma once
 
 #include <errno.h>
-#include <signal.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ struct test {
 	const char *name;
 	void (*run)(void);
 };
-#define TEST(f) { #f, f }
+#define TEST(f)      ((struct test){ #f, f })
 #define TEST_LIMIT_S 30
 
 static char test_dir_path[64];
@@ -148,7 +148,8 @@ static inline void test_one(const struct test *t, size_t number, bool *all_ok)
 	from = fdopen(pipe_fd[0], "r");
 	for (char line[1000]; from && fgets(line, sizeof(line), from);) {
 		if (strncmp(line, "#SKIP ", 6) == 0)
-			snprintf(skip, sizeof(skip), "%.*s", (int)strcspn(line + 6, "\n"), line + 6);
+			snprintf(skip, sizeof(skip), "%.*s", (int)strcspn(line + 6, "\n"),
+				 line + 6);
 		else
 			printf("%s%s", line[0] == '#' ? "" : "# ", line);
 	}

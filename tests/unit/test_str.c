@@ -75,7 +75,8 @@ static void refuses_broken_utf8(void)
 
 static void cleans_text_for_a_terminal(void)
 {
-	AUTO_FREE char *s = text_clean(SV("a\x1b[31m\xc2\x9b" "b\xff\tc"));
+	AUTO_FREE char *s = text_clean(SV("a\x1b[31m\xc2\x9b"
+					  "b\xff\tc"));
 
 	CHECK_STR(s, "a?[31m?b? c");
 }
