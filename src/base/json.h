@@ -10,11 +10,7 @@
 
 struct err;
 
-static inline void json_decrefp(json_t **j)
-{
-	json_decref(*j);
-	*j = NULL;
-}
+/* AUTO_JSON json_t *j = NULL;  dropped at the end of the scope (jansson's own clean-up) */
 #define AUTO_JSON CLEANUP(json_decrefp)
 
 /* `what` names the text in messages ("'run.json'"). Refuses duplicates and trailing text. */

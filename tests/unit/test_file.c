@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include "test.h"
+
+static void writes_whole_and_reads_back(void)
+{
+	AUTO_FREE char *path = path_join(test_dir(), "a");
+	AUTO_FREE char *text = NULL;
+	struct strs names CLEANUP(strs_release) = { 0 };
+	struct err err = ERR_INIT;
+	struct stat st;
+	size_t n;
+
+	CHECK_OK(file_write(path, "x\0y", 3, 0600, &err), err);
+	CHECK_OK(file_read(path, 10, &text, &n, &err), err);
+	CHECK_INT(n, 3);
+	CHECK_INT(memcmp(text, "x\0y", 4), 0);
+	CHECK_INT(stat(path, &st), 0);
+	CHECK_INT(st.st_mode & 0777, 0600);
+	CHECK_OK(dir_list(test_dir(), &names, &err), err);
+	CHECK_INT(names.n, 1); /* no temporary file is left */
+}
+
+static void refuses_what_is_too_large_or_not_there(void)
+{
+	AUTO_FREE char *path = path_join(test_dir(), "a");
+	char *text = NULL;
+	struct err err = ERR_INIT;
+
+	CHECK_INT(file_read(path, 10, &text, NULL, &err), -ERR_NOT_FOUND);
+	CHECK_OK(file_write(path, "12345678901", 11, 0644, &err), err);
+	CHECK_INT(file_read(path, 10, &text, NULL, &err), -ERR_LIMIT);
+	CHECK_INT(file_read(test_dir(), 10, &text, NULL, &err), -ERR_IO);
+	CHECK(text == NULL);
+}
+
+static void reads_proc_files_of_size_zero(void)
+{
+	AUTO_FREE char *line = file_first_line("/proc/self/stat");
+
+	CHECK(line && strlen(line) > 10);
+}
+
+static void makes_and_removes_trees(void)
+{
+	AUTO_FREE char *deep = path_join(test_dir(), "a/b/c");
+	AUTO_FREE char *top = path_join(test_dir(), "a");
+	AUTO_FREE char *link = path_join(deep, "link");
+	AUTO_FREE char *keep = path_join(test_dir(), "keep");
+	struct err err = ERR_INIT;
+
+	CHECK_OK(dir_make(deep, &err), err);
+	CHECK_OK(dir_make(deep, &err), err);
+	CHECK_OK(dir_make(keep, &err), err);
+	CHECK_INT(symlink(keep, link), 0);
+	CHECK_OK(dir_remove(top, &err), err);
+	CHECK(!file_exists(top));
+	CHECK(dir_exists(keep)); /* links are not followed */
+}
+
+static void joins_and_splits_paths(void)
+{
+	AUTO_FREE char *a = path_join("x", "y");
+	AUTO_FREE char *b = path_join("x/", "/y");
+	AUTO_FREE char *c = path_dir("/y");
+	AUTO_FREE char *sh = path_program("sh", NULL);
+
+	CHECK_STR(a, "x/y");
+	CHECK_STR(b, "/y");
+	CHECK_STR(c, "/");
+	CHECK_STR(path_base("a/b"), "b");
+	CHECK(sh && sh[0] == '/');
+	CHECK(path_program("no-such-program-here", NULL) == NULL);
+}
+
+TEST_MAIN(TEST(writes_whole_and_reads_back), TEST(refuses_what_is_too_large_or_not_there),
+	  TEST(reads_proc_files_of_size_zero), TEST(makes_and_removes_trees),
+	  TEST(joins_and_splits_paths))
