@@ -6,12 +6,14 @@
  *	TEST_MAIN(TEST(adds_up), TEST(needs_two_gpus))
  *
  * A CHECK that fails prints where and what, and ends that test; test_skip("no GPU here") ends it as
- * skipped. Each test has a fresh empty folder: test_dir().
+ * skipped. Each test has a fresh empty folder: test_dir(). A test that crashes, leaks (under a
+ * sanitizer), runs over the limit or leaves a process running fails, and only that test.
  */
 #pragma once
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -19,8 +21,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct test {
@@ -103,6 +107,25 @@ test_fails(const char *file, int line, const char *fmt, ...)
 			test_fails(__FILE__, __LINE__, "%s: %d: %s", #call, rc_, (err).msg);       \
 	} while (0)
 
+/* The limit of one test; TWICE_TEST_LIMIT_S changes it, for slow builds and the harness's own test.
+ */
+static inline int64_t test_limit_ms(void)
+{
+	const char *text = getenv("TWICE_TEST_LIMIT_S");
+	double s = text ? strtod(text, NULL) : 0;
+
+	return (int64_t)((s > 0 ? s : TEST_LIMIT_S) * 1000);
+}
+
+static inline int64_t test_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Waits for a child and returns its status, or -1. */
 static inline int test_reap(pid_t pid)
 {
 	int status;
@@ -124,11 +147,104 @@ static inline void test_remove_dir(const char *dir)
 	(void)test_reap(pid);
 }
 
-static inline void test_one(const struct test *t, size_t number, bool *all_ok)
+/* Prints what the test wrote, as comments; keeps the reason of a skip. */
+struct test_output {
+	char line[1000], skip[200];
+	size_t n;
+};
+
+static inline void test_output_line(struct test_output *o)
 {
-	char skip[200] = "";
-	int pipe_fd[2], status;
-	FILE *from;
+	o->line[o->n] = '\0';
+	if (strncmp(o->line, "#SKIP ", 6) == 0)
+		snprintf(o->skip, sizeof(o->skip), "%s", o->line + 6);
+	else if (o->n > 0)
+		printf("%s%s\n", o->line[0] == '#' ? "" : "# ", o->line);
+	o->n = 0;
+}
+
+/* False at the end. */
+static inline bool test_output_read(struct test_output *o, int fd)
+{
+	char buf[4096];
+	ssize_t n = read(fd, buf, sizeof(buf));
+
+	for (ssize_t i = 0; i < n; i++) {
+		if (buf[i] == '\n' || o->n == sizeof(o->line) - 1)
+			test_output_line(o);
+		if (buf[i] != '\n')
+			o->line[o->n++] = buf[i];
+	}
+	return n > 0 || (n < 0 && errno == EINTR);
+}
+
+/*
+ * Kills and reaps what the test left behind: this process is the subreaper, so they are its
+ * children now. A process that is just ending has half a second. Returns how many had to be killed.
+ */
+static inline int test_kill_left_overs(void)
+{
+	int64_t until = test_now_ms() + 500;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) != -1 && test_now_ms() < until)
+		if (pid == 0)
+			usleep(2000);
+	for (int killed = 0;; killed++) {
+		char path[64];
+		long child = 0;
+		FILE *f;
+
+		if (waitpid(-1, NULL, WNOHANG) == -1)
+			return killed;
+		snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+		f = fopen(path, "r");
+		if (!f || fscanf(f, "%ld", &child) != 1 || child <= 0) {
+			if (f)
+				fclose(f);
+			return killed + 1;
+		}
+		fclose(f);
+		kill((pid_t)child, SIGKILL);
+		(void)test_reap((pid_t)child);
+	}
+}
+
+/* Waits for the test and passes its output on. False: it was over its limit and was killed. */
+static inline bool test_watch(pid_t pid, int fd, struct test_output *o, int *status)
+{
+	int64_t until = test_now_ms() + test_limit_ms();
+	struct pollfd from = { .fd = fd, .events = POLLIN };
+	bool open = true, in_time = true;
+
+	for (;;) {
+		pid_t ended;
+
+		/* Orphans of the test are reaped as init would: at once. */
+		do {
+			ended = waitpid(-1, status, WNOHANG);
+		} while (ended > 0 && ended != pid);
+		/* Something it started may hold the pipe, or never stop writing. */
+		for (int k = 0; open && k < 64 && poll(&from, 1, ended == pid ? 0 : 5) > 0; k++)
+			open = test_output_read(o, fd);
+		if (ended == pid)
+			break;
+		if (!open)
+			usleep(1000);
+		if (test_now_ms() > until && in_time) {
+			in_time = false;
+			kill(pid, SIGKILL);
+		}
+	}
+	test_output_line(o);
+	return in_time;
+}
+
+static inline bool test_one(const struct test *t, size_t number)
+{
+	struct test_output out = { .n = 0 };
+	int pipe_fd[2], status = 0, left;
+	bool in_time, ok;
 	pid_t pid;
 
 	snprintf(test_dir_path, sizeof(test_dir_path), "/tmp/twice-test-XXXXXX");
@@ -139,43 +255,43 @@ static inline void test_one(const struct test *t, size_t number, bool *all_ok)
 	if (pid == 0) {
 		close(pipe_fd[0]);
 		dup2(pipe_fd[1], 1);
-		alarm(TEST_LIMIT_S);
+		close(pipe_fd[1]);
 		t->run();
 		fflush(stdout);
 		exit(0);
 	}
 	close(pipe_fd[1]);
-	from = fdopen(pipe_fd[0], "r");
-	for (char line[1000]; from && fgets(line, sizeof(line), from);) {
-		if (strncmp(line, "#SKIP ", 6) == 0)
-			snprintf(skip, sizeof(skip), "%.*s", (int)strcspn(line + 6, "\n"),
-				 line + 6);
-		else
-			printf("%s%s", line[0] == '#' ? "" : "# ", line);
-	}
-	fclose(from);
-	status = test_reap(pid);
+	in_time = test_watch(pid, pipe_fd[0], &out, &status);
+	close(pipe_fd[0]);
+	left = test_kill_left_overs();
 	test_remove_dir(test_dir_path);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 77 && skip[0]) {
-		printf("ok %zu - %s # SKIP %s\n", number, t->name, skip);
-	} else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		printf("ok %zu - %s\n", number, t->name);
-	} else {
-		if (WIFSIGNALED(status))
-			printf("# signal %d%s\n", WTERMSIG(status),
-			       WTERMSIG(status) == SIGALRM ? " (time limit)" : "");
-		printf("not ok %zu - %s\n", number, t->name);
-		*all_ok = false;
+	if (!in_time)
+		printf("# over the time limit of %lld ms\n", (long long)test_limit_ms());
+	else if (WIFSIGNALED(status))
+		printf("# signal %d\n", WTERMSIG(status));
+	else if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 1 && !out.skip[0])
+		printf("# exit code %d\n", WEXITSTATUS(status));
+	if (left > 0)
+		printf("# left %d process%s running\n", left, left == 1 ? "" : "es");
+	ok = in_time && left == 0 && WIFEXITED(status);
+	if (ok && WEXITSTATUS(status) == 77 && out.skip[0]) {
+		printf("ok %zu - %s # SKIP %s\n", number, t->name, out.skip);
+		return true;
 	}
+	ok = ok && WEXITSTATUS(status) == 0;
+	printf("%sok %zu - %s\n", ok ? "" : "not ", number, t->name);
+	return ok;
 }
 
 static inline int test_main(const struct test *tests, size_t n)
 {
 	bool all_ok = true;
 
+	/* What a test leaves behind becomes our child, so that it is seen and ended. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	printf("1..%zu\n", n);
 	for (size_t i = 0; i < n; i++)
-		test_one(&tests[i], i + 1, &all_ok);
+		all_ok = test_one(&tests[i], i + 1) && all_ok;
 	return all_ok ? 0 : 1;
 }
 

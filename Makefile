@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. meson and ninja do the work; `make help` lists what there is.
+.POSIX:
+.SUFFIXES:
+.DEFAULT_GOAL := all
+
+BUILD = build
+PREFIX = /usr/local
+DESTDIR =
+# More options for meson, as in: make MESON_OPTIONS=-Dpg=disabled
+MESON_OPTIONS =
+FUZZ_SECONDS = 20
+LINT_SECONDS = 240
+# What `make test` runs besides the slow suites, which `make slow` runs.
+TEST_OPTIONS = --no-suite slow --no-suite story
+QUIET_NINJA = ninja --quiet -C
+MESON_TEST = meson test --no-rebuild --quiet
+
+.PHONY: all build help demo test story slow bench san valgrind fuzz lint format docs install \
+	uninstall clean rooms FORCE
+
+all: build ## build everything into build/
+
+build:
+	@tools/setup build
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | \
+		awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@echo
+	@echo "BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) FUZZ_SECONDS=$(FUZZ_SECONDS)" \
+		"LINT_SECONDS=$(LINT_SECONDS)"
+
+demo: ## the whole story on a real workload, a few minutes
+	@tools/setup demo
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@TWICE_BIN=$(BUILD)/src/cli/twice examples/demo
+
+test: ## build, run every quick test and the story, print the sum
+	@tools/setup test
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@tools/run-tests $(BUILD) $(TEST_OPTIONS) -- --suite story
+
+story: ## the demo as a test
+	@tools/setup test
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@tools/run-tests $(BUILD) --suite story
+
+slow: ## the long tests: simulations, crashes by the thousand
+	@tools/setup test
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@tools/run-tests $(BUILD) --suite slow
+
+bench: ## measure our own speed
+	@tools/setup demo
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose --num-processes 1
+
+san: ## the tests under AddressSanitizer (finds leaks too) and UBSan
+	@tools/setup test
+	@tools/configure $(BUILD)-san -Db_sanitize=address,undefined $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)-san
+	@tools/run-tests $(BUILD)-san --no-suite slow --no-suite story --no-suite examples \
+		--no-suite tools
+
+valgrind: ## the unit tests under valgrind; slow
+	@tools/setup test san
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@tools/run-tests $(BUILD) --setup valgrind --suite unit --no-suite slow
+
+fuzz: ## every fuzz target for FUZZ_SECONDS, with ASan and UBSan
+	@tools/setup fuzz
+	@CC=clang tools/configure $(BUILD)-fuzz -Dfuzz=libfuzzer -Db_lundef=false \
+		-Db_sanitize=address,undefined -Doptimization=1
+	@$(QUIET_NINJA) $(BUILD)-fuzz fuzz/all
+	@tools/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+lint: ## clang-format, cppcheck, clang-tidy, shellcheck, the layering
+	@tools/setup lint
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@tools/lint --build $(BUILD) --seconds $(LINT_SECONDS)
+
+format: ## let clang-format rewrite every C file
+	@tools/setup lint
+	git ls-files -z '*.[ch]' | xargs -0 clang-format -i
+
+rooms: ## check the layering and count lines
+	@tools/rooms --lines
+
+docs: ## the man pages, into build/man/
+	@tools/setup build
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD) man/all
+	@ls $(BUILD)/man/*.[1-8] 2>/dev/null || echo "no man pages yet"
+
+install: ## install under PREFIX (DESTDIR in front, if given)
+	@tools/setup build
+	@tools/configure $(BUILD) --prefix $(PREFIX) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
+
+uninstall: ## remove what `make install` put there
+	@$(QUIET_NINJA) $(BUILD) uninstall
+
+clean: ## remove the build folders
+	rm -rf $(BUILD) $(BUILD)-san $(BUILD)-fuzz $(BUILD)-clang
