@@ -63,8 +63,12 @@ bool time_utc_parse(const char *s, int64_t *ret_ms)
 		return false;
 	if (y < 1 || mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 || mi > 59 || sec > 59)
 		return false;
-	tm = (struct tm){ .tm_year = (int)y - 1900, .tm_mon = (int)mo - 1, .tm_mday = (int)d,
-			  .tm_hour = (int)h, .tm_min = (int)mi, .tm_sec = (int)sec };
+	tm = (struct tm){ .tm_year = (int)y - 1900,
+			  .tm_mon = (int)mo - 1,
+			  .tm_mday = (int)d,
+			  .tm_hour = (int)h,
+			  .tm_min = (int)mi,
+			  .tm_sec = (int)sec };
 	t = timegm(&tm);
 	if (tm.tm_mday != (int)d) /* 31 April became 1 May */
 		return false;

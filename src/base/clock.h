@@ -4,7 +4,7 @@
 
 #include "base/defs.h"
 
-int64_t clock_ns(void);	     /* CLOCK_MONOTONIC */
+int64_t clock_ns(void);      /* CLOCK_MONOTONIC */
 int64_t clock_wall_ms(void); /* ms since 1970, UTC; TWICE_NOW_MS in the environment wins (tests) */
 void sleep_ns(int64_t ns);   /* returns early on a signal */
 /* "2026-12-01T10:04:00.000Z" of ms since 1970 (0001..9999). */

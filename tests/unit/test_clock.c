@@ -25,12 +25,9 @@ static void durations_read_well(void)
 		int64_t ns;
 		const char *want;
 	} t[] = {
-		{ 12 * NS_PER_US, "12 us" },
-		{ 310 * NS_PER_MS, "310 ms" },
-		{ 1240 * NS_PER_MS, "1.24 s" },
-		{ 125 * NS_PER_S, "2 min 5 s" },
-		{ 11400 * NS_PER_S, "3 h 10 min" },
-		{ -1, "unknown" },
+		{ 12 * NS_PER_US, "12 us" },        { 310 * NS_PER_MS, "310 ms" },
+		{ 1240 * NS_PER_MS, "1.24 s" },     { 125 * NS_PER_S, "2 min 5 s" },
+		{ 11400 * NS_PER_S, "3 h 10 min" }, { -1, "unknown" },
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
