@@ -494,3 +494,29 @@ void strs_copy(struct strs *to, const struct strs *from)
 	for (size_t i = 0; i < from->n; i++)
 		strs_add(to, from->v[i]);
 }
+
+void pairs_release(struct pairs *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		free(l->v[i].name);
+		free(l->v[i].value);
+	}
+	free(l->v);
+	*l = (struct pairs){ 0 };
+}
+
+void pairs_add(struct pairs *l, const char *name, const char *value)
+{
+	struct pair *p = VEC_ADD(l);
+
+	p->name = xstrdup(name);
+	p->value = xstrdup(value);
+}
+
+const char *pairs_get(const struct pairs *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (streq(l->v[i].name, name))
+			return l->v[i].value;
+	return NULL;
+}

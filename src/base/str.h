@@ -90,3 +90,16 @@ void strs_addf(struct strs *l, const char *fmt, ...) PRINTF(2, 3);
 bool strs_has(const struct strs *l, const char *s);
 void strs_sort(struct strs *l);
 void strs_copy(struct strs *to, const struct strs *from);
+
+/* Names with values, in the order they were added; names may repeat unless the maker says
+ * otherwise. */
+struct pair {
+	char *name, *value;
+};
+struct pairs {
+	struct pair *v;
+	size_t n, room;
+};
+void pairs_release(struct pairs *l);
+void pairs_add(struct pairs *l, const char *name, const char *value); /* copies both */
+const char *pairs_get(const struct pairs *l, const char *name); /* the first; NULL: not there */
