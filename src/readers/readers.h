@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Foreign bytes -> facts. One file a format, each with
+ *
+ *	bool X_sniff(struct sv text)           does this look like X? Cheap; may be wrong both ways
+ *	int  X_read(text, struct X *ret, err)  the facts; -ERR_PARSE when nothing of X is in there
+ *	void X_release(struct X *)
+ *
+ * Pure: no files, no clock. Input is never trusted: any bytes end in facts or an error. Readers judge
+ * nothing, but they tell apart "the value is 0", "the tool says it is not available" and "it is not in
+ * the text", and they say when the text is cut (`complete`, `why_not`): a missing summary or row must
+ * never look like success. Numbers that are not there are NAN or -1, texts NULL.
+ *
+ * Everything a reader returns is owned by its struct and freed by X_release.
+ */
+#pragma once
+
+#include "base/str.h"
+
+struct err;
+
+/* ---- nccl-tests and rccl-tests ------------------------------------------------------------------ */
+
+/* One half of a row: the collective out of place or in place. */
+struct nccl_cell {
+	double time_us;
+	double algbw, busbw; /* bytes/s */
+	int64_t wrong;	     /* elements out of bounds; -1: not checked (N/A, or the old `error` column) */
+	double error;	     /* the old column: largest deviation; NAN: none */
+};
+struct nccl_row {
+	uint64_t bytes, count;
+	char type[16], redop[16]; /* "float"; "" where the tool prints none */
+	struct nccl_cell out, in;
+};
+struct nccl_rows {
+	struct nccl_row *v;
+	size_t n, room;
+};
+struct nccl_tests {
+	char *test;	     /* "all_reduce_perf"; NULL: the text does not say */
+	char *tests_version; /* of the benchmark, "develop:448c4c7" */
+	char *lib_version;   /* of RCCL or NCCL, "2.22.3-develop:f5b15f2" */
+	char *rocm_version, *hip_version, *lib_path;
+	char *device;	     /* name of the first device */
+	int ranks, hosts;    /* device lines seen: different ranks, different hosts */
+	int validation;	     /* header: 1 on, 0 off, -1 not said */
+	int64_t iters, warmup;
+	uint64_t min_bytes, max_bytes; /* asked for; 0: not said */
+	struct nccl_rows rows;
+	int64_t out_of_bounds; /* summary; -1: no summary line */
+	bool out_of_bounds_ok; /* the line ends with OK */
+	double avg_busbw;      /* bytes/s; NAN: no line */
+	bool avg_failed;       /* the tool had a minimum and the average is under it */
+	double mean_busbw;     /* bytes/s: mean over all cells, recomputed; NAN: no rows */
+	struct strs failures;  /* the tool's own failure lines, cleaned, at most 20 */
+	/* Rows, both summary lines, no failure line, nothing elided or cut, printed mean = recomputed. */
+	bool complete;
+	char *why_not;	       /* one line; NULL when complete */
+	/* Every row's result was compared with the right one. wrong_total counts where `wrong` is known. */
+	bool checked;
+	int64_t wrong_total;
+};
+bool nccl_tests_sniff(struct sv text);
+int nccl_tests_read(struct sv text, struct nccl_tests *ret, struct err *err) MUST_USE;
+void nccl_tests_release(struct nccl_tests *t);
+/* The row of that size, NULL when there is none. `bytes` 0: the largest size. */
+const struct nccl_row *nccl_tests_row(const struct nccl_tests *t, uint64_t bytes);
+
+/* ---- MLPerf logging ----------------------------------------------------------------------------- */
+
+struct mllog_point {
+	double value;
+	int64_t time_ms;	    /* epoch ms of the event */
+	int64_t step, samples;	    /* metadata step_num/step and samples_count; -1: not there */
+	double epoch;		    /* metadata epoch_num/epoch_count; NAN: not there */
+};
+struct mllog_points {
+	struct mllog_point *v;
+	size_t n, room;
+};
+struct mllog {
+	size_t n_events; /* marker lines with a readable event */
+	size_t n_bad;	 /* marker lines without one (cut, mixed): more than 0 is worth a note */
+	char *benchmark, *org, *platform;
+	char *status;	 /* metadata.status of run_stop: "success", "aborted"; NULL: no run_stop, or none */
+	int64_t seed, global_batch_size; /* -1: not there */
+	int64_t run_start_ms, run_stop_ms; /* -1: not there */
+	size_t n_run_start, n_run_stop;	 /* more than one run_start: several runs in one text */
+	struct mllog_points evals;	 /* key eval_accuracy (or eval_loss), in order; may be a loss */
+	struct mllog_points losses;	 /* keys train_loss and loss */
+	struct mllog_points throughput;	 /* tracked_stats.throughput, samples/s */
+	/* run_stop - run_start when status is "success" and there is one run; else -1 and why_not. */
+	int64_t time_to_train_ms;
+	char *why_not;
+};
+bool mllog_sniff(struct sv text);
+int mllog_read(struct sv text, struct mllog *ret, struct err *err) MUST_USE;
+void mllog_release(struct mllog *m);
