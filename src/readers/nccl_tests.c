@@ -180,7 +180,7 @@ static void read_summary(struct reading *r, struct sv line)
 	if (line_value(line, "Out of bounds values", &v)) {
 		if (!sv_word(&v, &word) || !count_of(word, &t->out_of_bounds))
 			return;
-		t->out_of_bounds_ok = sv_word(&v, &word) && sv_is(word, "OK");
+		t->out_of_bounds_ok = sv_word(&v, &word) && sv_starts(word, "OK");
 	} else if (line_value(line, "Avg bus bandwidth", &v)) {
 		if (!sv_word(&v, &word) || !sv_to_f64(word, &gb))
 			return;
@@ -227,6 +227,10 @@ static void read_command(struct reading *r, struct sv line)
 		for (size_t i = 0; i < word.n; i++)
 			if (word.p[i] == '/')
 				name = (struct sv){ word.p + i + 1, word.n - i - 1 };
+		while (name.n && !(name.p[0] >= 'a' && name.p[0] <= 'z')) {
+			name.p++;
+			name.n--;
+		}
 		at = sv_find(name, SV("_perf"));
 		if (at > 0)
 			set_once(&r->t->test, (struct sv){ name.p, (size_t)at + 5 });
