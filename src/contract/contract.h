@@ -100,20 +100,27 @@ enum field_type {
 	FIELD_MAP,   /* struct pairs: map of names to texts */
 	FIELD_SUB,   /* a struct inside, read by .sub */
 	FIELD_LIST,  /* struct { T *v; size_t n, room; }: list of maps, each T read by .sub, sizeof
-			.size */
+			   .size */
 	FIELD_NAMED, /* the same as map NAME: settings; T begins with `char *name` */
 	FIELD_SKIP,  /* a known key that is read elsewhere: only named in lists and documentation */
+};
+
+enum field_keys {
+	KEYS_ANY,  /* up to 128 printable characters */
+	KEYS_WORD, /* [a-z][a-z0-9_]* */
+	KEYS_ENV,  /* [A-Za-z_][A-Za-z0-9_]*, and no credential: contracts are stored and shown */
 };
 
 /*
  * One setting. A table ends with { 0 }. Texts in .def, .min and .max are written as in the file.
  *
  *	static const struct field gpus_fields[] = {
- *		FIELD(gpus_conf, count, .type = FIELD_INT, .min = "1", .help = "GPUs that must be
- *there"), FIELD(gpus_conf, memory, .type = FIELD_LIMIT, .unit = UNIT_BYTES, .help = "of each"), { 0
- *},
+ *		FIELD(gpus_conf, count, .type = FIELD_INT, .min = "1", .help = "how many"),
+ *		FIELD(gpus_conf, memory, .type = FIELD_LIMIT, .unit = UNIT_BYTES,
+ *		      .help = "of each"),
+ *		{ 0 },
  *	};
- *	static int gpus_valid(const void *conf, struct err *err);     what one row can't say
+ *	static int gpus_valid(void *conf, struct err *err);     what one row can't say
  *	const struct check_schema gpus_schema = {
  *		.name = "gpus", .layers = 1u << LAYER_HARDWARE, .fields = gpus_fields,
  *		.conf_size = sizeof(struct gpus_conf), .valid = gpus_valid, .help = "..." };
@@ -130,9 +137,14 @@ struct field {
 	const char *const *names; /* NULL-ended */
 	const struct field *sub;
 	size_t size;
-	const char *brief;  /* SUB, LIST, NAMED: a value that is no map stands for {brief: value} */
-	const char *one_of; /* fields with the same word exclude each other; if one has .need, one
-			       must be */
+	const char *brief; /* SUB, LIST, NAMED: a value that is no map stands for {brief: value} */
+	/* SUB, and each element of LIST and NAMED: what a row can't say, and members that follow
+	 * from others (these must not own memory). Called when the rows found nothing wrong. The
+	 * message gets the place. */
+	int (*valid)(void *conf, struct err *err);
+	enum field_keys keys; /* MAP, LIMITS, NAMED: how names must look */
+	const char *one_of;   /* fields with the same word exclude each other; if one has .need, one
+				 must be */
 	size_t has; /* 1 + offsetof a bool that says whether the key was given; 0: nobody asks */
 	const char *help; /* half a sentence */
 };
@@ -152,9 +164,10 @@ struct check_schema {
 	unsigned layers;            /* where it may stand: 1u << LAYER_... */
 	const struct field *fields; /* may not use the names `name` `required` `owner` `about` */
 	size_t conf_size;
-	/* What a row can't say: impossible or senseless together. The message has no place in it.
-	 * NULL: none */
-	int (*valid)(const void *conf, struct err *err);
+	/* What a row can't say: impossible or senseless together, members that follow from others
+	 * (which must not own memory). Called when the rows found nothing wrong; the message gets
+	 * the place. NULL: none */
+	int (*valid)(void *conf, struct err *err);
 	const char *help;
 };
 
@@ -275,14 +288,14 @@ struct command_spec {
 	char *cwd;            /* default "{dir}" */
 	int64_t limit_ns;     /* wall-clock limit */
 	int64_t output_limit; /* bytes kept of each stream */
-	char *exit_text;      /* "0", "any", "0 3" */
-	struct ints exits;    /* allowed exit codes; n == 0: any */
+	struct strs exit;     /* allowed codes ("0", "3") or {"any"}: command_exit_ok */
 	struct {
 		struct command_metric *v;
 		size_t n, room;
 	} extract;
 };
 extern const struct check_schema command_schema; /* contract_parse knows it without being told */
+bool command_exit_ok(const struct command_spec *c, int exit_code);
 /* The spec that base/extract.h runs; borrows from m. scale is 1: multiply by m->factor. */
 void command_metric_spec(const struct command_metric *m, struct extract_spec *ret);
 /* Everything of one metric that is not I/O: numbers in `text`, aggregated, in base units. */
@@ -306,10 +319,10 @@ struct serve_spec {
 	int64_t stop_within_ns; /* SIGTERM to SIGKILL; default 30 s */
 };
 
-enum load_endpoint { ENDPOINT_CHAT, ENDPOINT_COMPLETIONS, ENDPOINT_PLAIN };
-enum load_arrival { ARRIVAL_POISSON, ARRIVAL_CONSTANT, ARRIVAL_GAMMA, ARRIVAL_CLOSED };
+enum endpoint_kind { ENDPOINT_CHAT, ENDPOINT_COMPLETIONS, ENDPOINT_PLAIN };
+enum arrival_kind { ARRIVAL_POISSON, ARRIVAL_CONSTANT, ARRIVAL_GAMMA, ARRIVAL_CLOSED };
 struct load_spec {
-	int endpoint;  /* enum load_endpoint */
+	int endpoint;  /* enum endpoint_kind */
 	char *path;    /* NULL: the endpoint's usual path; plain: needed */
 	char *model;   /* the name that requests carry; NULL: first of /v1/models */
 	char *prompts; /* JSON lines; plain: NULL for a GET without a body */
@@ -317,7 +330,7 @@ struct load_spec {
 		double poisson, constant, gamma; /* requests a second; NAN when not this one */
 		double burstiness;               /* gamma's shape; 1 is poisson; default 1 */
 		int64_t closed; /* clients that wait for their answer; 0: open loop */
-		int kind;       /* enum load_arrival */
+		int kind;       /* enum arrival_kind */
 		double rate;    /* of the one that was given; NAN: closed */
 	} arrival;
 	int64_t duration_ns; /* 0: by count */
