@@ -80,7 +80,7 @@ fuzz: ## every fuzz target for FUZZ_SECONDS, with ASan and UBSan
 	@tools/setup fuzz
 	@CC=clang tools/configure $(BUILD)-fuzz -Dfuzz=libfuzzer -Db_lundef=false \
 		-Db_sanitize=address,undefined -Doptimization=1
-	@$(QUIET_NINJA) $(BUILD)-fuzz fuzz/all
+	@$(QUIET_NINJA) $(BUILD)-fuzz fuzzers
 	@tools/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS)
 
 lint: ## clang-format, cppcheck, clang-tidy, shellcheck, the layering
