@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MUTATIONS 64
-#define MAX_FILES 4096
-#define MAX_INPUT (256 * KIB)
+#define MUTATIONS   64
+#define MAX_FILES   4096
+#define INPUT_LIMIT (256 * KIB)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
@@ -55,7 +55,7 @@ static void try_it(const uint8_t *p, size_t n)
 
 static void mutate(const struct input *in, const struct input *other, uint8_t *buf)
 {
-	size_t n = MIN(in->n, MAX_INPUT), from, len, more;
+	size_t n = MIN(in->n, INPUT_LIMIT), from, len, more;
 
 	memcpy(buf, in->p, n);
 	switch (below(5)) {
@@ -74,14 +74,14 @@ static void mutate(const struct input *in, const struct input *other, uint8_t *b
 		break;
 	case 3: /* a part doubled */
 		from = below(n);
-		len = MIN(below(n - from + 1), MAX_INPUT - n);
+		len = MIN(below(n - from + 1), INPUT_LIMIT - n);
 		memmove(buf + from + len, buf + from, n - from);
 		n += len;
 		break;
 	default: /* the start of one, the end of another */
 		n = below(n + 1);
 		from = below(other->n);
-		more = MIN(other->n - from, MAX_INPUT - n);
+		more = MIN(other->n - from, INPUT_LIMIT - n);
 		memcpy(buf + n, other->p + from, more);
 		n += more;
 		break;
@@ -132,7 +132,7 @@ static size_t read_corpus(const char *dir, struct input *in)
 int main(int argc, char **argv)
 {
 	static struct input in[MAX_FILES];
-	static uint8_t buf[MAX_INPUT];
+	static uint8_t buf[INPUT_LIMIT];
 	const char *dir = argc > 1 ? argv[1] : "";
 	size_t n = read_corpus(dir, in);
 

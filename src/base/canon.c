@@ -441,7 +441,7 @@ static int member(struct reader *r, struct sv *before, json_t *into)
 {
 	struct str decoded CLEANUP(str_release) = { 0 };
 	json_t *item = NULL;
-	struct sv key;
+	struct sv key = { 0 };
 	bool escaped;
 	size_t object = r->object;
 

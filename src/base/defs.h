@@ -51,7 +51,7 @@
 /* The malloc family that never returns NULL: out of memory prints one line and exits (70). */
 void *xmalloc(size_t n) MUST_USE;
 void *xcalloc(size_t n, size_t size) MUST_USE;
-void *xrealloc(void *p, size_t n) MUST_USE;
+void *xrealloc(void *old, size_t n) MUST_USE;
 char *xstrdup(const char *s) MUST_USE; /* NULL gives NULL */
 char *xstrndup(const char *s, size_t n) MUST_USE;
 char *xasprintf(const char *fmt, ...) PRINTF(1, 2) MUST_USE;

@@ -43,7 +43,7 @@ int err_set(struct err *err, enum err_code code, int sys, const char *file, int 
 	return -(int)code;
 }
 
-int err_wrap(struct err *err, const char *fmt, ...)
+int err_put_in_front(struct err *err, const char *fmt, ...)
 {
 	char front[sizeof(err->msg)], whole[2 * sizeof(err->msg) + 4];
 	va_list ap;

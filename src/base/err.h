@@ -8,6 +8,8 @@
  *	return bail_sys(err, "cannot open '%s'", path);               adds strerror(errno)
  *	if (f(path, err) < 0)
  *		return err_wrap(err, "cannot read envelope '%s'", path);  puts words in front
+ *
+ * Each of the three returns -err->code.
  */
 #pragma once
 
@@ -41,14 +43,22 @@ struct err {
 
 int err_set(struct err *err, enum err_code code, int sys, const char *file, int line,
 	    const char *fmt, ...) PRINTF(6, 7);
-int err_wrap(struct err *err, const char *fmt, ...) PRINTF(2, 3); /* returns -err->code */
+int err_put_in_front(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 void err_hint(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 void err_clear(struct err *err);
 int err_exit_code(const struct err *err);
 const char *err_code_name(enum err_code code); /* "parse", "io", ...: stable, for --json */
 
-#define bail(err, code, ...) err_set(err, code, 0, __FILE__, __LINE__, __VA_ARGS__)
-#define bail_sys(err, ...)   err_set(err, ERR_IO, errno, __FILE__, __LINE__, __VA_ARGS__)
+/* What these return is below 0; the analyzers of single files have to be told. */
+static inline int err_below_0(int rc)
+{
+	assert(rc < 0);
+	return rc;
+}
+
+#define bail(err, code, ...) err_below_0(err_set(err, code, 0, __FILE__, __LINE__, __VA_ARGS__))
+#define bail_sys(err, ...)   err_below_0(err_set(err, ERR_IO, errno, __FILE__, __LINE__, __VA_ARGS__))
+#define err_wrap(err, ...)   err_below_0(err_put_in_front(err, __VA_ARGS__))
 
 /* The nearest to `got` of a NULL-ended list of names by edit distance; NULL when none is near. */
 const char *nearest_name(const char *got, const char *const *names);

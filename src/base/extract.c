@@ -290,6 +290,7 @@ static bool take(struct csv *c, char *ret)
 
 static bool peek_is(const struct csv *c, char want)
 {
+	assert(c->rest.p);
 	return c->rest.n && *c->rest.p == want;
 }
 
@@ -612,6 +613,8 @@ int extract_run(const struct extract_spec *s, struct sv text, int exit_code, str
 
 	if (text.n > EXTRACT_MAX_BYTES)
 		return bail(err, ERR_LIMIT, "more than %zu bytes", EXTRACT_MAX_BYTES);
+	if (!text.p)
+		text = SV("");
 	TRY(extract_check(s, err));
 	TRY(run(s, text, exit_code, &l, err));
 	if (!l.n)

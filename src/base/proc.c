@@ -532,6 +532,7 @@ int proc_run(const struct proc_spec *spec, struct proc_done *ret, struct err *er
 	int64_t limit = spec->limit_ns ? spec->limit_ns : 600 * NS_PER_S, end;
 
 	TRY(proc_start(spec, &p, err));
+	assert(p);
 	end = p->started_ns + limit;
 	while (proc_poll(p, MIN(end - clock_ns(), 100 * NS_PER_MS))) {
 		p->cancelled = spec->cancel && *spec->cancel;

@@ -363,7 +363,7 @@ bool sv_to_hex(struct sv v, uint64_t *ret)
 
 bool sv_to_f64(struct sv v, double *ret)
 {
-	char buf[64], *end;
+	char buf[F64_MAX_CHARS + 1], *end;
 	double x;
 
 	if (!v.n || v.n >= sizeof(buf))

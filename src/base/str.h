@@ -71,7 +71,9 @@ ptrdiff_t sv_find(struct sv in, struct sv what);
 bool sv_to_i64(struct sv v, int64_t min, int64_t max, int64_t *ret);
 bool sv_to_u64(struct sv v, uint64_t *ret); /* decimal */
 bool sv_to_hex(struct sv v, uint64_t *ret); /* with or without 0x */
-/* Whole view is a finite decimal number (correctly rounded; no hex, inf, nan). */
+/* Whole view is a finite decimal number (correctly rounded; no hex, inf, nan), not longer than any
+ * double written in full. */
+#define F64_MAX_CHARS 1100
 bool sv_to_f64(struct sv v, double *ret);
 
 bool utf8_valid(struct sv v);

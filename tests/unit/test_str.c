@@ -62,6 +62,11 @@ static void numbers_are_whole_and_in_range(void)
 	CHECK(!sv_to_f64(SV("1e999"), &d));
 	CHECK(!sv_to_f64(SV("nan"), &d));
 	CHECK(!sv_to_f64(SV("0x10"), &d));
+	for (int zeros = 60; zeros <= F64_MAX_CHARS; zeros += 10) {
+		AUTO_FREE char *text = xasprintf("%0*d", zeros, 7);
+
+		CHECK(sv_to_f64(sv_of(text), &d) && d == 7.0);
+	}
 }
 
 static void refuses_broken_utf8(void)
