@@ -302,6 +302,11 @@ void command_metric_spec(const struct command_metric *m, struct extract_spec *re
 int command_metric_read(const struct command_metric *m, struct sv text, int exit_code, double *ret,
 			struct err *err) MUST_USE;
 
+struct ready_spec {
+	char *http; /* path that must answer 200; default "/health" */
+	char *line; /* besides: a PCRE2 pattern that a line of its output must match; NULL: none */
+	int64_t within_ns; /* default 5 min */
+};
 struct serve_spec {
 	struct argv start; /* or attach */
 	bool shell;
@@ -310,29 +315,26 @@ struct serve_spec {
 	int64_t port; /* 0: a free one is chosen */
 	struct pairs env;
 	char *cwd; /* default "{dir}" */
-	struct {
-		char *http;        /* path that must answer 200; default "/health" */
-		char *line;        /* or: a PCRE2 pattern that a line of its output must match */
-		int64_t within_ns; /* default 5 min */
-	} ready;
+	struct ready_spec ready;
 	char *metrics;          /* path of a Prometheus page, read before and after; NULL: none */
 	int64_t stop_within_ns; /* SIGTERM to SIGKILL; default 30 s */
 };
 
 enum endpoint_kind { ENDPOINT_CHAT, ENDPOINT_COMPLETIONS, ENDPOINT_PLAIN };
 enum arrival_kind { ARRIVAL_POISSON, ARRIVAL_CONSTANT, ARRIVAL_GAMMA, ARRIVAL_CLOSED };
+struct arrival_spec {
+	double poisson, constant, gamma; /* requests a second; NAN when not this one */
+	double burstiness;               /* gamma's shape; 1 is poisson; default 1 */
+	int64_t closed;                  /* clients that wait for their answer; 0: open loop */
+	int kind;                        /* enum arrival_kind */
+	double rate;                     /* of the one that was given; NAN: closed */
+};
 struct load_spec {
 	int endpoint;  /* enum endpoint_kind */
 	char *path;    /* NULL: the endpoint's usual path; plain: needed */
 	char *model;   /* the name that requests carry; NULL: first of /v1/models */
 	char *prompts; /* JSON lines; plain: NULL for a GET without a body */
-	struct {
-		double poisson, constant, gamma; /* requests a second; NAN when not this one */
-		double burstiness;               /* gamma's shape; 1 is poisson; default 1 */
-		int64_t closed; /* clients that wait for their answer; 0: open loop */
-		int kind;       /* enum arrival_kind */
-		double rate;    /* of the one that was given; NAN: closed */
-	} arrival;
+	struct arrival_spec arrival;
 	int64_t duration_ns; /* 0: by count */
 	int64_t count;       /* 0: by duration */
 	int64_t warmup_ns;   /* before that, measured apart */
@@ -355,6 +357,11 @@ struct load_spec {
 
 enum train_launcher { LAUNCHER_LOCAL, LAUNCHER_SLURM, LAUNCHER_MPI, LAUNCHER_KUBERNETES };
 enum train_metrics { TRAIN_MLLOG, TRAIN_JSONL };
+struct train_metrics_spec {
+	char *mllog, *jsonl; /* a file; "stdout" is the standard output */
+	int kind;            /* enum train_metrics */
+	const char *path;    /* of the one that was given */
+};
 struct train_spec {
 	struct argv run;
 	struct argv resume; /* words.n == 0: `run` resumes by itself when started again in the same
@@ -363,11 +370,7 @@ struct train_spec {
 	struct pairs env;
 	char *cwd;    /* default "{work}" */
 	int launcher; /* enum train_launcher */
-	struct {
-		char *mllog, *jsonl; /* a file; "stdout" is the standard output */
-		int kind;            /* enum train_metrics */
-		const char *path;    /* of the one that was given */
-	} metrics;
+	struct train_metrics_spec metrics;
 	struct {
 		char *step, *loss, *samples, *samples_per_s, *step_ms, *data_ms;
 	} fields;             /* members of the JSON lines; defaults are the same words */
@@ -521,8 +524,8 @@ int contract_expand_argv(const struct argv *a, const struct pairs *values, struc
 /* Appends "NAME=value" of each pair. */
 int contract_expand_env(const struct pairs *env, const struct pairs *values, struct strs *ret,
 			struct err *err) MUST_USE;
-/* {model} (file `model`, else the pin `model` before '@'), {python}, {dir} and the files, in that
- * order; the caller adds port, work, seed, version. */
+/* {dir}, {python}, every stack.files entry (from dir when relative), {model} (file `model`, else
+ * the pin `model` before '@'); the caller adds port, work, seed, version. */
 int contract_values(const struct contract *c, const char *dir, struct pairs *ret,
 		    struct err *err) MUST_USE;
 
