@@ -98,7 +98,7 @@ rooms: ## check the layering and count lines
 docs: ## the man pages, into build/man/
 	@tools/setup build
 	@tools/configure $(BUILD) $(MESON_OPTIONS)
-	@$(QUIET_NINJA) $(BUILD) man/all
+	@$(QUIET_NINJA) $(BUILD) man-pages
 	@ls $(BUILD)/man/*.[1-8] 2>/dev/null || echo "no man pages yet"
 
 install: ## install under PREFIX (DESTDIR in front, if given)

@@ -189,6 +189,7 @@ static void add_change(struct changes *l, const struct component *a, const struc
 {
 	struct change *c;
 
+	assert(a || b);
 	if (a && b && same(a, b))
 		return;
 	c = VEC_ADD(l);
@@ -230,11 +231,13 @@ void stack_diff(const struct stack *before, const struct stack *after, struct ch
 
 enum component_layer change_layer(const struct change *c)
 {
+	assert(c->after || c->before);
 	return c->after ? c->after->layer : c->before->layer;
 }
 
 const char *change_name(const struct change *c)
 {
+	assert(c->after || c->before);
 	return c->after ? c->after->name : c->before->name;
 }
 
