@@ -11,8 +11,8 @@
  *	sha256_end(&h, d);                                ready for sha256_init again
  *
  * Functions without a `struct err` cannot fail on any input; were OpenSSL to fail inside them (out
- *of memory, a build without SHA-256) they end the process like xmalloc does. The verify functions
- *answer only "is this a signature of that": a key or signature of a wrong shape is a plain false.
+ * of memory, a build without SHA-256) they end the process like xmalloc does. The verify functions
+ * answer only "is this a signature of that": a key or signature of a wrong shape is a plain false.
  */
 #pragma once
 

@@ -50,15 +50,15 @@ int err_exit_code(const struct err *err);
 const char *err_code_name(enum err_code code); /* "parse", "io", ...: stable, for --json */
 
 /* What these return is below 0; the analyzers of single files have to be told. */
-static inline int err_below_0(int rc)
+static inline int below_0(int rc)
 {
 	assert(rc < 0);
 	return rc;
 }
 
-#define bail(err, code, ...) err_below_0(err_set(err, code, 0, __FILE__, __LINE__, __VA_ARGS__))
-#define bail_sys(err, ...)   err_below_0(err_set(err, ERR_IO, errno, __FILE__, __LINE__, __VA_ARGS__))
-#define err_wrap(err, ...)   err_below_0(err_put_in_front(err, __VA_ARGS__))
+#define bail(err, code, ...) below_0(err_set(err, code, 0, __FILE__, __LINE__, __VA_ARGS__))
+#define bail_sys(err, ...)   below_0(err_set(err, ERR_IO, errno, __FILE__, __LINE__, __VA_ARGS__))
+#define err_wrap(err, ...)   below_0(err_put_in_front(err, __VA_ARGS__))
 
 /* The nearest to `got` of a NULL-ended list of names by edit distance; NULL when none is near. */
 const char *nearest_name(const char *got, const char *const *names);

@@ -95,8 +95,7 @@ static int add_text(struct numbers *l, struct sv v, struct err *err)
 	return bail(err, ERR_PARSE, "'%s' is not a number", shown);
 }
 
-/* ---- JSON pointer -------------------------------------------------------------------------------
- */
+/* ---- JSON pointer ---------------------------------------------------------------------------- */
 
 /* The next token of a pointer, "~1" and "~0" undone. False: the pointer ends, or is malformed
  * (*bad). */
@@ -259,8 +258,7 @@ static int run_json(const struct extract_spec *s, struct sv text, struct numbers
 	return at ? json_numbers(at, l, err) : 0;
 }
 
-/* ---- CSV ----------------------------------------------------------------------------------------
- */
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
 struct record {
 	struct strs cells;
@@ -423,8 +421,7 @@ static int run_csv(const struct extract_spec *s, struct sv text, struct numbers 
 	return run_csv_rows(s, &c, &header.cells, (size_t)column, l, err);
 }
 
-/* ---- patterns -----------------------------------------------------------------------------------
- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 struct pattern {
 	pcre2_code *code;
@@ -542,8 +539,7 @@ static int run_lines(const struct extract_spec *s, struct sv text, struct number
 	return add(l, count, err);
 }
 
-/* ---- all together -------------------------------------------------------------------------------
- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 static int check_pointer(const char *pointer, struct err *err)
 {

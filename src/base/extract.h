@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers out of other programs' output. A spec says where a number stands; the text comes as
- *bytes; what comes out are doubles in the order they were found. Pure: no file is opened here.
+ * bytes; what comes out are doubles in the order they were found. Pure: no file is opened here.
  *
  *	struct extract_spec s = { .how = EXTRACT_JSON, .pointer = "/results/0/gbps" };
  *	TRY(extract_check(&s, err));                  is the spec itself right?
- *	TRY(extract_run(&s, text, &numbers, err));    -ERR_NOT_FOUND: nothing there; -ERR_PARSE: not
- *a number
+ *	TRY(extract_run(&s, text, &numbers, err));    -ERR_NOT_FOUND: nothing; -ERR_PARSE: no number
  *
  * how		  finds
  * EXTRACT_JSON	  one value by JSON pointer (RFC 6901); a number, a string that is a number,
- *true/false (1/0); an array of them gives them all. Text of JSON lines: every line that has the
- *pointer EXTRACT_CSV	  a column by its header's name, or by number from 1; all rows, or those of
- *the filter (columns with given values), or one row from 1, -1 being the last. RFC 4180 with any
- *one-byte delimiter EXTRACT_PATTERN the named group `value` of each match of a PCRE2 pattern
- *(multi-line mode) EXTRACT_LINES  how many lines match the pattern: one number, 0 is a number
+ *		  true/false (1/0); an array of them gives them all. Text of JSON lines: every line
+ *		  that has the pointer
+ * EXTRACT_CSV	  a column by its header's name, or by number from 1; all rows, or those of the
+ *		  filter (columns with given values), or one row from 1, -1 being the last. RFC 4180
+ *		  with any one-byte delimiter
+ * EXTRACT_PATTERN the named group `value` of each match of a PCRE2 pattern (multi-line mode)
+ * EXTRACT_LINES  how many lines match the pattern: one number, 0 is a number
  * EXTRACT_EXIT	  the exit status, given by the caller: one number
  *
  * A number is what stands there after "," as thousands separators are taken out of 1,234,567 and a
- *"%" or a unit is NOT understood: the spec's scale says what one unit of it is worth. Not finite,
- *empty or foreign text is an error that quotes it, never a zero.
+ * "%" or a unit is NOT understood: the spec's scale says what one unit of it is worth. Not finite,
+ * empty or foreign text is an error that quotes it, never a zero.
  */
 #pragma once
 

@@ -8,8 +8,8 @@ struct err;
 struct str;
 struct strs;
 
-/* The whole file, NUL-ended; ret_n may be NULL. Over `limit` bytes: -ERR_LIMIT. /proc and /sys files
- * (size 0) are read to their end. Not there: -ERR_NOT_FOUND. Caller frees. */
+/* The whole file, NUL-ended; ret_n may be NULL. Over `limit` bytes: -ERR_LIMIT. /proc and /sys
+ * files (size 0) are read to their end. Not there: -ERR_NOT_FOUND. Caller frees. */
 int file_read(const char *path, size_t limit, char **ret, size_t *ret_n, struct err *err) MUST_USE;
 /* First line without its newline, trimmed; NULL when the file can't be read. Caller frees. */
 char *file_first_line(const char *path) MUST_USE;
@@ -24,8 +24,9 @@ int dir_remove(const char *path, struct err *err) MUST_USE; /* a whole tree; fol
 /* A new folder under TMPDIR or /tmp: "<tmp>/twice-<tag>-XXXXXX". Caller frees. */
 int dir_temp(const char *tag, char **ret, struct err *err) MUST_USE;
 char *path_join(const char *dir, const char *name) MUST_USE; /* an absolute name wins */
-char *path_dir(const char *path) MUST_USE;		     /* "." when there is no slash */
+char *path_dir(const char *path) MUST_USE;                   /* "." when there is no slash */
 const char *path_base(const char *path);
 char *path_real(const char *path) MUST_USE; /* NULL when it can't be resolved */
-/* The program as execvp would find it in PATH (or `path_env` when not NULL); NULL when not there. */
+/* The program as execvp would find it in PATH (or `path_env` when not NULL); NULL when not there.
+ */
 char *path_program(const char *name, const char *path_env) MUST_USE;

@@ -28,6 +28,7 @@ int64_t json_int_or(const json_t *o, const char *key, int64_t def);
 bool json_bool_or(const json_t *o, const char *key, bool def);
 /* Sets a member; takes over `v`; a NULL v leaves the member out. */
 void json_put(json_t *o, const char *key, json_t *v);
-void json_put_str(json_t *o, const char *key, const char *v); /* NULL: left out; bad UTF-8 is cleaned */
+void json_put_str(json_t *o, const char *key,
+		  const char *v); /* NULL: left out; bad UTF-8 is cleaned */
 void json_put_int(json_t *o, const char *key, int64_t v);
 void json_put_bool(json_t *o, const char *key, bool v);

@@ -243,7 +243,8 @@ static int find_program(const struct proc_spec *spec, const struct strs *env, ch
 {
 	const char *name = spec->argv[0];
 
-	/* A relative path with a slash is relative to the child's folder, as a shell in it would say. */
+	/* A relative path with a slash is relative to the child's folder, as a shell in it would
+	 * say. */
 	if (strchr(name, '/') && name[0] != '/' && spec->cwd) {
 		AUTO_FREE char *p = path_join(spec->cwd, name);
 
@@ -407,7 +408,8 @@ static void feed(struct proc *p)
 	(void)sigaction(SIGPIPE, &old, NULL);
 }
 
-/* A group ends with its leader: what the leader left behind is killed while its pid is still ours. */
+/* A group ends with its leader: what the leader left behind is killed while its pid is still ours.
+ */
 static bool reap(struct proc *p, bool wait)
 {
 	siginfo_t info = { 0 };
@@ -448,7 +450,8 @@ bool proc_poll(struct proc *p, int64_t wait_ns)
 		fds[n++] = (struct pollfd){ .fd = p->err.fd, .events = POLLIN };
 	if (p->in_fd >= 0)
 		fds[n++] = (struct pollfd){ .fd = p->in_fd, .events = POLLOUT };
-	/* Without a stream to wait for only the clock is left: look often enough for a short child. */
+	/* Without a stream to wait for only the clock is left: look often enough for a short child.
+	 */
 	if (!n)
 		wait_ns = MIN(wait_ns, 5 * NS_PER_MS);
 	if (wait_ns > 0) {

@@ -7,10 +7,10 @@
  *	const struct yaml *pins = yaml_get(&doc, "pins");
  *
  * One document of UTF-8 (a byte order mark is fine) of at most YAML_MAX_BYTES. Refused, each with
- *its place: a key given twice, keys that are not plain words, anchors, aliases, tags, directives, a
- *second document, control bytes, more than YAML_MAX_DEPTH levels or YAML_MAX_NODES values. So a
- *file of a few bytes can't grow into a large tree, and no value changes its type behind the
- *reader's back: every scalar is text, and who reads it decides what it is.
+ * its place: a key given twice, keys that are not plain words, anchors, aliases, tags, directives,
+ * a second document, control bytes, more than YAML_MAX_DEPTH levels or YAML_MAX_NODES values. So a
+ * file of a few bytes can't grow into a large tree, and no value changes its type behind the
+ * reader's back: every scalar is text, and who reads it decides what it is.
  *
  * Lines and columns count from 1; columns count characters. An empty text gives a scalar "".
  */

@@ -12,8 +12,7 @@ enum { SCHEMAS_MAX = 200 };
 static const enum check_layer listed[] = { LAYER_HARDWARE, LAYER_COMM, LAYER_FRAMEWORK,
 					   LAYER_RECOVERY };
 
-/* ---- checks -------------------------------------------------------------------------------------
- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static const struct check_schema *find_schema(const struct check_schema *const *schemas,
 					      const char *name)
@@ -211,8 +210,7 @@ static void read_checks(struct reading *r, const struct check_schema *const *sch
 	}
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 void contract_release(struct contract *c)
 {
@@ -344,8 +342,7 @@ int contract_parse(struct sv text, const char *file, const struct check_schema *
 	return 0;
 }
 
-/* ---- canonical form -----------------------------------------------------------------------------
- */
+/* ---- canonical form -------------------------------------------------------------------------- */
 
 static json_t *checks_to_json(const struct contract *c, enum check_layer layer)
 {
@@ -408,8 +405,7 @@ json_t *contract_to_json(const struct contract *c)
 	return o;
 }
 
-/* ---- questions ----------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 const struct contract_check *contract_find_check(const struct contract *c, enum check_layer l,
 						 const char *schema_name, size_t *from)
@@ -438,8 +434,7 @@ char *contract_check_label(const struct contract_check *k)
 	return xasprintf("%s/%s", check_layer_name(k->layer), k->name);
 }
 
-/* ---- documentation ------------------------------------------------------------------------------
- */
+/* ---- documentation --------------------------------------------------------------------------- */
 
 static void help_check(const struct check_schema *s, enum check_layer layer, struct str *ret)
 {

@@ -11,15 +11,15 @@
  * meant from the contract's folder, contract_expand's {dir}). All memory belongs to the struct.
  *
  * Settings are tables (struct field): a row says name, type, default, range and help. The same
- *table parses with positions, names the nearest right key, fills in defaults, releases, writes the
- *canonical form and prints the documentation. A check of another room brings its table in a struct
- *check_schema, so this room knows no check but the general `command`.
+ * table parses with positions, names the nearest right key, fills in defaults, releases, writes the
+ * canonical form and prints the documentation. A check of another room brings its table in a struct
+ * check_schema, so this room knows no check but the general `command`.
  *
  * Identity: contract.digest is the SHA-256 of the canonical JSON (contract_to_json): only what
- *differs from a default, keys sorted, quantities as integers in base units, names that people chose
- *as
+ * differs from a default, keys sorted, quantities as integers in base units, names that people
+ * chose as
  * {"name": ...} entries sorted by name. Comments, layout, order of map keys, `about` texts and
- *writing a default out do not change it; the order of a list does.
+ * writing a default out do not change it; the order of a list does.
  */
 #pragma once
 
@@ -31,8 +31,7 @@
 struct err;
 struct yaml;
 
-/* ---- mistakes ---------------------------------------------------------------------------------
- */
+/* ---- mistakes -------------------------------------------------------------------------------- */
 
 struct problem {
 	unsigned line, col;
@@ -46,8 +45,7 @@ struct problems {
 void problems_release(struct problems *l);
 char *problem_line(const char *file, const struct problem *p) MUST_USE; /* "file:line:col: text" */
 
-/* ---- limits, commands -------------------------------------------------------------------------
- */
+/* ---- limits, commands ------------------------------------------------------------------------ */
 
 enum limit_op { LIMIT_NONE, LIMIT_LE, LIMIT_GE, LIMIT_LT, LIMIT_GT, LIMIT_EQ };
 /* ">= 191 GiB", "<= 0.02", "0" (the same as "= 0"). */
@@ -79,8 +77,7 @@ struct argv {
 	bool shell;
 };
 
-/* ---- field tables -----------------------------------------------------------------------------
- */
+/* ---- field tables ---------------------------------------------------------------------------- */
 
 enum field_type {
 	FIELD_STR,      /* char *: text that is not empty; NULL: absent */
@@ -184,8 +181,7 @@ json_t *fields_to_json(const struct field *fields,
 /* Text table for people: name, type with range, default, help; nested ones indented. */
 void fields_help(const struct field *fields, unsigned indent, struct str *ret);
 
-/* ---- the parts of a contract -------------------------------------------------------------------
- */
+/* ---- the parts of a contract ----------------------------------------------------------------- */
 
 enum workload_kind { KIND_INFERENCE, KIND_TRAINING, KIND_EVALUATION, KIND_BATCH, KIND_N };
 const char *workload_kind_name(enum workload_kind k);
@@ -476,8 +472,7 @@ struct contract {
 	char digest[65];
 };
 
-/* ---- reading, identity --------------------------------------------------------------------------
- */
+/* ---- reading, identity ----------------------------------------------------------------------- */
 
 /* `schemas`: NULL-ended; all checks that contracts may name. ret must be zeroed; on failure it is
  * empty again. bad may be NULL. Fails with -ERR_PARSE (-ERR_LIMIT: too large). */
@@ -489,8 +484,7 @@ json_t *contract_to_json(const struct contract *c); /* the canonical value */
  * "command". False: no such topic. */
 bool contract_help(const struct check_schema *const *schemas, const char *topic, struct str *ret);
 
-/* ---- questions ----------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 /* What the contract's workload can be measured by; false: it has no such metric. */
 bool contract_metric(const struct contract *c, const char *name, struct metric_info *ret);
@@ -507,8 +501,7 @@ const char *contract_owner(const struct contract *c, enum component_layer l, con
 /* A short label of what a check entry is called in results: "hardware/gpus". Caller frees. */
 char *contract_check_label(const struct contract_check *k) MUST_USE;
 
-/* ---- placeholders -------------------------------------------------------------------------------
- */
+/* ---- placeholders ---------------------------------------------------------------------------- */
 
 /*
  * {port} {model} {dir} {work} {python} {seed} {version} and {NAME} of every stack.files entry;
@@ -529,8 +522,7 @@ int contract_expand_env(const struct pairs *env, const struct pairs *values, str
 int contract_values(const struct contract *c, const char *dir, struct pairs *ret,
 		    struct err *err) MUST_USE;
 
-/* ---- a first contract ---------------------------------------------------------------------------
- */
+/* ---- a first contract ------------------------------------------------------------------------ */
 
 /*
  * A commented contract to begin with. Values (all optional): name, owner, unit, start (YAML list),

@@ -43,8 +43,7 @@ static bool find_metric(struct reading *r, const struct contract *c, unsigned li
 	return false;
 }
 
-/* ---- objectives ---------------------------------------------------------------------------------
- */
+/* ---- objectives ------------------------------------------------------------------------------ */
 
 static bool is_upper(enum limit_op op)
 {
@@ -220,8 +219,7 @@ json_t *objectives_to_json(const struct contract *c)
 	return a;
 }
 
-/* ---- margins ------------------------------------------------------------------------------------
- */
+/* ---- margins --------------------------------------------------------------------------------- */
 
 /*
  * A loss in percent of the value for what has no upper end; a difference in points for shares,

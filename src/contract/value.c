@@ -22,8 +22,7 @@ static bool is_scalar(struct reading *r, const char *key, const struct yaml *y, 
 	return false;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 bool quantity_read(struct reading *r, const char *key, const struct yaml *y, struct sv text,
 		   enum unit unit, double *ret)
@@ -146,8 +145,7 @@ static void read_num(struct reading *r, const struct field *f, const struct yaml
 		*ret = v;
 }
 
-/* ---- words --------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static bool text_ok(struct reading *r, const struct field *f, const struct yaml *y)
 {
@@ -269,8 +267,7 @@ static void read_enums(struct reading *r, const struct field *f, const struct ya
 	}
 }
 
-/* ---- maps ---------------------------------------------------------------------------------------
- */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 static bool word_ok(const char *s)
 {
@@ -359,8 +356,7 @@ static void read_limits(struct reading *r, const struct field *f, const struct y
 	}
 }
 
-/* ---- one for all --------------------------------------------------------------------------------
- */
+/* ---- one for all ----------------------------------------------------------------------------- */
 
 void value_read(struct reading *r, const struct field *f, const struct yaml *y, void *p)
 {

@@ -3,7 +3,7 @@
  * Pins (and later the vendors' support matrices) against a stack. Pure: values in, findings out.
  *
  * A pin is a component and what its version must be:
- *	7.0.2		  exactly that version. A version that goes on with '-', '+' or '~' still fits
+ *	7.0.2		  exactly that version. One that goes on with '-', '+' or '~' fits too
  *			  (7.0.2-56, 2.8.0+rocm7.0), one that goes on with '.' or a digit does not
  *	=7.0.2-56	  that text and nothing else
  *	7.0.*		  glob: * any text, ? one character; the whole version must match
@@ -12,9 +12,9 @@
  *	a || b		  one of them
  * For `model` and such, NAME@REV is allowed: REV is then looked up in version or digest.
  *
- * The component is NAME, or LAYER/NAME when the name alone could mean two. Its version may have words
- * in front: for "openblas 0.3.21+ds-4" (component blas) a pattern is tried on the whole text and on the
- * part behind the last blank, so "openblas 0.3.*" and ">=0.3.20" both work.
+ * The component is NAME, or LAYER/NAME when the name alone could mean two. Its version may have
+ * words in front: for "openblas 0.3.21+ds-4" (component blas) a pattern is tried on the whole text
+ * and on the part behind the last blank, so "openblas 0.3.*" and ">=0.3.20" both work.
  *
  * A component that is absent, unknown or "none found" is never ok.
  */
@@ -30,11 +30,11 @@ const char *finding_name(enum finding_kind k); /* "ok" "violated" "unknown" */
 
 struct finding {
 	enum finding_kind kind;
-	char *component;	    /* as the pin names it */
-	char *want;		    /* the pattern */
-	char *found;		    /* version (or digest) in the stack; NULL: unknown or absent */
-	char *source;		    /* "pin", later the matrix and row that says so */
-	char *text;		    /* one sentence for people, without a full stop */
+	char *component;            /* as the pin names it */
+	char *want;                 /* the pattern */
+	char *found;                /* version (or digest) in the stack; NULL: unknown or absent */
+	char *source;               /* "pin", later the matrix and row that says so */
+	char *text;                 /* one sentence for people, without a full stop */
 	enum component_layer layer; /* CL_N when the component is absent */
 };
 struct findings {
@@ -53,7 +53,7 @@ int pin_valid(const char *pattern, struct err *err) MUST_USE;
 bool pin_fits(const char *pattern, const char *version, const char *digest);
 
 /*
- * Orders versions the way package managers do: epochs first ("1:2" > "9"), runs of digits as numbers,
- * '~' before everything (even the end), letters before other characters. <0, 0, >0.
+ * Orders versions the way package managers do: epochs first ("1:2" > "9"), runs of digits as
+ * numbers, '~' before everything (even the end), letters before other characters. <0, 0, >0.
  */
 int version_compare(struct sv a, struct sv b);

@@ -61,7 +61,8 @@ static int value_from_json(const json_t *j, enum unit u, double *ret, struct err
 	else if (json_is_string(j) && streq(json_string_value(j), "-inf"))
 		*ret = -INFINITY;
 	else
-		return bail(err, ERR_PARSE, "a value is neither an integer, 'inf', '-inf' nor null");
+		return bail(err, ERR_PARSE,
+			    "a value is neither an integer, 'inf', '-inf' nor null");
 	return 0;
 }
 
@@ -81,7 +82,8 @@ json_t *measurements_to_json(const struct measurements *l)
 			json_t *s = json_array();
 
 			for (size_t k = 0; k < m->n_samples; k++)
-				(void)json_array_append_new(s, value_to_json(m->samples[k], m->unit));
+				(void)json_array_append_new(s,
+							    value_to_json(m->samples[k], m->unit));
 			json_put(o, "samples", s);
 		}
 		(void)json_array_append_new(a, o);
@@ -101,7 +103,8 @@ static int one_from_json(const json_t *o, struct measurement *m, struct err *err
 	if (!unit_parse_name(sv_of(unit), &m->unit))
 		return bail(err, ERR_PARSE, "measurement '%s': unknown unit '%s'", name, unit);
 	if (!direction_parse(sv_of(better), &m->dir))
-		return bail(err, ERR_PARSE, "measurement '%s': unknown direction '%s'", name, better);
+		return bail(err, ERR_PARSE, "measurement '%s': unknown direction '%s'", name,
+			    better);
 	if (!v)
 		return bail(err, ERR_PARSE, "measurement '%s' has no value", name);
 	TRY(value_from_json(v, m->unit, &m->value, err));
@@ -150,7 +153,8 @@ struct evidence *evidences_add(struct evidences *l, const char *label, const cha
 {
 	struct evidence *e = VEC_ADD(l);
 
-	*e = (struct evidence){ .label = xstrdup(label), .media_type = xstrdup(media_type),
+	*e = (struct evidence){ .label = xstrdup(label),
+				.media_type = xstrdup(media_type),
 				.path = xstrdup(path) };
 	return e;
 }
@@ -192,7 +196,8 @@ int evidences_from_json(const json_t *j, struct evidences *ret, struct err *err)
 		TRY(json_get_str(o, "media_type", &type, err));
 		TRY(json_get_int(o, "bytes", &bytes, err));
 		if (strlen(digest) != 64 || bytes < 0)
-			return bail(err, ERR_PARSE, "evidence '%s' has no proper digest or size", label);
+			return bail(err, ERR_PARSE, "evidence '%s' has no proper digest or size",
+				    label);
 		e = evidences_add(&l, label, type, NULL);
 		e->digest = xstrdup(digest);
 		e->bytes = (uint64_t)bytes;

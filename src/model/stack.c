@@ -30,7 +30,9 @@ struct component *stack_add(struct stack *s, enum component_layer l, const char 
 {
 	struct component *c = VEC_ADD(s);
 
-	*c = (struct component){ .layer = l, .name = xstrdup(name), .version = xstrdup(version),
+	*c = (struct component){ .layer = l,
+				 .name = xstrdup(name),
+				 .version = xstrdup(version),
 				 .origin = xstrdup(origin) };
 	return c;
 }
@@ -120,7 +122,8 @@ static int component_from_json(const json_t *o, struct component *c, struct err 
 	if (!component_layer_parse(sv_of(layer), &c->layer))
 		return bail(err, ERR_PARSE, "component '%s': unknown layer '%s'", name, layer);
 	if (!json_is_string(version) && !json_is_null(version))
-		return bail(err, ERR_PARSE, "component '%s': version is neither a string nor null", name);
+		return bail(err, ERR_PARSE, "component '%s': version is neither a string nor null",
+			    name);
 	c->name = xstrdup(name);
 	c->version = xstrdup(json_string_value(version));
 	c->requested = xstrdup(json_str_or(o, "requested", NULL));

@@ -55,9 +55,20 @@ bool line_elides(struct sv line)
 bool word_not_available(struct sv word)
 {
 	static const char *const words[] = {
-		"", "N/A", "n/a", "[N/A]", "None", "Not supported", "Not Supported",
-		"[Not Supported]", "[Unknown Error]", "Unknown Error", "GPU is lost",
-		"[GPU is lost]", "Not supported on the given system", "N/A (Secondary die)",
+		"",
+		"N/A",
+		"n/a",
+		"[N/A]",
+		"None",
+		"Not supported",
+		"Not Supported",
+		"[Not Supported]",
+		"[Unknown Error]",
+		"Unknown Error",
+		"GPU is lost",
+		"[GPU is lost]",
+		"Not supported on the given system",
+		"N/A (Secondary die)",
 		"Requested functionality has been deprecated",
 		"[Requested functionality has been deprecated]",
 	};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MLPerf logging: lines with the marker `:::MLLOG` and one JSON object behind it. Rank numbers, progress
- * bars and other text may stand before the marker on the same line; anything else is not ours.
+ * MLPerf logging: lines with the marker `:::MLLOG` and one JSON object behind it. Rank numbers,
+ * progress bars and other text may stand before the marker on the same line; anything else is not
+ * ours.
  *
  * Time to train is run_stop minus run_start, and only of a run whose run_stop says success.
  */
@@ -148,7 +149,10 @@ bool mllog_sniff(struct sv text)
 int mllog_read(struct sv text, struct mllog *ret, struct err *err)
 {
 	struct mllog m CLEANUP(mllog_release) = {
-		.seed = -1, .global_batch_size = -1, .run_start_ms = -1, .run_stop_ms = -1,
+		.seed = -1,
+		.global_batch_size = -1,
+		.run_start_ms = -1,
+		.run_stop_ms = -1,
 		.time_to_train_ms = -1,
 	};
 	const char *why;

@@ -6,8 +6,8 @@
  *	middle  size count type  redop   root  time algbw busbw #wrong time algbw busbw #wrong
  *	newest  the same and a last column #iters
  *
- * A row is read from its right end, because redop and root come and go. Lines of other ranks, of the
- * launcher and of NCCL_DEBUG may stand anywhere between.
+ * A row is read from its right end, because redop and root come and go. Lines of other ranks, of
+ * the launcher and of NCCL_DEBUG may stand anywhere between.
  */
 #include "readers/readers.h"
 
@@ -81,7 +81,7 @@ static void copy_word(char *to, size_t room, struct sv w)
 static bool begins_like_row(const struct sv *w, size_t n, struct nccl_row *row)
 {
 	static const char *const types[] = {
-		"int8",	    "uint8", "int32",  "uint32", "int64",  "uint64",   "half",	   "float",
+		"int8",     "uint8", "int32",  "uint32", "int64",  "uint64",   "half",     "float",
 		"bfloat16", "char",  "double", "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2",
 	};
 
@@ -161,8 +161,8 @@ static void read_device(struct reading *r, struct sv line)
 {
 	struct sv v, word;
 
-	if (!line_value(line, "Rank", &v) || !sv_word(&v, &word) ||
-	    sv_find(line, SV("Pid")) < 0 || sv_find(line, SV("device")) < 0)
+	if (!line_value(line, "Rank", &v) || !sv_word(&v, &word) || sv_find(line, SV("Pid")) < 0 ||
+	    sv_find(line, SV("device")) < 0)
 		return;
 	add_once(r->ranks, word);
 	if (line_value(line, " on ", &v) && sv_word(&v, &word))
@@ -241,10 +241,18 @@ static void read_command(struct reading *r, struct sv line)
 static bool is_failure(struct sv line)
 {
 	static const char *const marks[] = {
-		"Test failure", "Test CUDA failure", "Test NCCL failure", "Test HIP failure",
-		"There are not enough slots", "NCCL ERROR", "RCCL FATAL", "NCCL FATAL",
-		"Exited with exit code", "exited on signal",
-		"exited with non-zero status", "Segmentation fault",
+		"Test failure",
+		"Test CUDA failure",
+		"Test NCCL failure",
+		"Test HIP failure",
+		"There are not enough slots",
+		"NCCL ERROR",
+		"RCCL FATAL",
+		"NCCL FATAL",
+		"Exited with exit code",
+		"exited on signal",
+		"exited with non-zero status",
+		"Segmentation fault",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
@@ -332,7 +340,11 @@ bool nccl_tests_sniff(struct sv text)
 int nccl_tests_read(struct sv text, struct nccl_tests *ret, struct err *err)
 {
 	struct nccl_tests t CLEANUP(nccl_tests_release) = {
-		.validation = -1, .iters = -1, .warmup = -1, .out_of_bounds = -1, .avg_busbw = NAN,
+		.validation = -1,
+		.iters = -1,
+		.warmup = -1,
+		.out_of_bounds = -1,
+		.avg_busbw = NAN,
 	};
 	struct strs ranks CLEANUP(strs_release) = { 0 };
 	struct strs hosts CLEANUP(strs_release) = { 0 };

@@ -7,7 +7,8 @@
 static double *mw_counts(unsigned n, unsigned m)
 {
 	size_t size = (size_t)n * m + 1;
-	double *row = xcalloc((size_t)(n + 1) * size, sizeof(*row)); /* N(.; i, j) for the present j */
+	double *row =
+		xcalloc((size_t)(n + 1) * size, sizeof(*row)); /* N(.; i, j) for the present j */
 
 	for (unsigned i = 0; i <= n; i++)
 		row[i * size] = 1; /* j = 0 */
@@ -55,8 +56,12 @@ void shift_of(const double *bank, size_t m, const double *cand, size_t n, int c,
 	AUTO_FREE double *d = xcalloc(n * m, sizeof(*d));
 	size_t k = 0;
 
-	*ret = (struct shift){ .pairs = n * m, .shift = NAN, .lcb = -INFINITY, .ucb = INFINITY,
-			       .lowest = NAN, .p_worse = NAN };
+	*ret = (struct shift){ .pairs = n * m,
+			       .shift = NAN,
+			       .lcb = -INFINITY,
+			       .ucb = INFINITY,
+			       .lowest = NAN,
+			       .p_worse = NAN };
 	if (!n || !m)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -76,9 +81,10 @@ void shift_of(const double *bank, size_t m, const double *cand, size_t n, int c,
 }
 
 /*
- * The null process as states (how many candidates lie in gaps, weighted): only U and the counts matter
- * for what comes next, so the state is the vector of counts in the m + 1 gaps. Rather than vectors, the
- * set is walked in order of candidates with a hash map; its size is C(m + L, L) at look L.
+ * The null process as states (how many candidates lie in gaps, weighted): only U and the counts
+ * matter for what comes next, so the state is the vector of counts in the m + 1 gaps. Rather than
+ * vectors, the set is walked in order of candidates with a hash map; its size is C(m + L, L) at
+ * look L.
  */
 struct states {
 	uint64_t *key; /* counts, 4 bits each: up to 16 gaps, at most 15 candidates in one */
@@ -127,8 +133,8 @@ static void states_add(struct states *s, uint64_t key, double p)
 	s->p[at] += p;
 }
 
-/* A gap index is the number of bank values below it, so U = sum of index x count counts the pairs in
- * which the candidate is above: small U means better. */
+/* A gap index is the number of bank values below it, so U = sum of index x count counts the pairs
+ * in which the candidate is above: small U means better. */
 static unsigned u_of(uint64_t key, unsigned gaps)
 {
 	unsigned u = 0;
@@ -192,10 +198,10 @@ static const struct {
 	unsigned m;
 	int c[6];
 } kept[] = {
-	{ 5, { -1, -1, 0, 1, 3, 4 } },    { 6, { -1, 0, 0, 2, 4, 6 } },
-	{ 7, { -1, 0, 2, 3, 5, 8 } },     { 8, { -1, 1, 2, 4, 7, 11 } },
-	{ 9, { -1, 1, 3, 5, 9, 13 } },    { 10, { 0, 1, 3, 6, 10, 15 } },
-	{ 11, { 0, 2, 4, 7, 11, 17 } },   { 12, { 0, 3, 5, 7, 13, 20 } },
+	{ 5, { -1, -1, 0, 1, 3, 4 } },  { 6, { -1, 0, 0, 2, 4, 6 } },
+	{ 7, { -1, 0, 2, 3, 5, 8 } },   { 8, { -1, 1, 2, 4, 7, 11 } },
+	{ 9, { -1, 1, 3, 5, 9, 13 } },  { 10, { 0, 1, 3, 6, 10, 15 } },
+	{ 11, { 0, 2, 4, 7, 11, 17 } }, { 12, { 0, 3, 5, 7, 13, 20 } },
 };
 
 static bool is_default(const unsigned *looks, const double *spend, size_t n, double alpha)

@@ -88,6 +88,7 @@ double norm_cdf(double z)
 }
 
 /* AS 241 (Wichura 1988), routine PPND16. */
+/* clang-format off */
 static double as241(double p)
 {
 	double q = p - 0.5, r, x;
@@ -128,6 +129,7 @@ static double as241(double p)
 	}
 	return q < 0 ? -x : x;
 }
+/* clang-format on */
 
 double norm_quantile(double p)
 {

@@ -50,7 +50,8 @@ static double median_sorted(const double *v, size_t n)
 		return NAN;
 	if (n % 2)
 		return v[n / 2];
-	/* Halves first would turn inf and inf into NAN's neighbour; the plain mean is what is wanted. */
+	/* Halves first would turn inf and inf into NAN's neighbour; the plain mean is what is
+	 * wanted. */
 	return v[n / 2 - 1] == v[n / 2] ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 

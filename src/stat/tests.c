@@ -33,9 +33,16 @@ void variance_components(const double *v, const size_t *group, size_t n, size_t 
 	AUTO_FREE size_t *size = xcalloc(k, sizeof(size_t));
 	double all = mean(v, n), ssb = 0, ssw = 0, squares = 0;
 
-	*ret = (struct variance_components){ .k = k, .n = n, .msb = NAN, .msw = NAN, .n0 = NAN,
-					     .var_between = NAN, .var_within = NAN, .icc = NAN,
-					     .f = NAN, .p = NAN };
+	*ret = (struct variance_components){ .k = k,
+					     .n = n,
+					     .msb = NAN,
+					     .msw = NAN,
+					     .n0 = NAN,
+					     .var_between = NAN,
+					     .var_within = NAN,
+					     .icc = NAN,
+					     .f = NAN,
+					     .p = NAN };
 	for (size_t i = 0; i < n; i++) {
 		sum[group[i]] += v[i];
 		size[group[i]]++;
@@ -84,8 +91,8 @@ void wilson(unsigned x, unsigned n, double conf, double *ret_lo, double *ret_hi)
 	*ret_hi = x == n ? 1 : MIN(1.0, mid + half);
 }
 
-/* P(T <= t) of the noncentral t by integrating over the chi of the denominator: Simpson on a grid fine
- * enough for 1e-10 at the small n it is asked for. */
+/* P(T <= t) of the noncentral t by integrating over the chi of the denominator: Simpson on a grid
+ * fine enough for 1e-10 at the small n it is asked for. */
 static double nct_cdf(double t, double df, double delta)
 {
 	/* s = chi_df / sqrt(df); density of chi: 2^(1-df/2) x^(df-1) e^(-x^2/2) / Gamma(df/2) */
@@ -95,7 +102,8 @@ static double nct_cdf(double t, double df, double delta)
 	h = top / steps;
 	for (int i = 1; i <= steps; i++) {
 		double x = i * h;
-		double ln_density = (1 - df / 2) * M_LN2 + (df - 1) * log(x) - x * x / 2 - lgamma(df / 2);
+		double ln_density =
+			(1 - df / 2) * M_LN2 + (df - 1) * log(x) - x * x / 2 - lgamma(df / 2);
 		double f = exp(ln_density) * norm_cdf(t * x / sqrt(df) - delta);
 
 		s += f * (i == steps ? 1 : i % 2 ? 4 : 2);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Check tables for tests of the contract room: one of every field type, and the names of real checks. */
+/* Check tables for tests of the contract room: one of every field type, and the names of real
+ * checks. */
 #pragma once
 
 #include "base/err.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Test vectors beside the checkout: {"tolerance":{"rel","abs"},"cases":[{"in","out"}]}. Skips the test
- * when they are not there. */
+/* Test vectors beside the checkout: {"tolerance":{"rel","abs"},"cases":[{"in","out"}]}. Skips the
+ * test when they are not there. */
 #pragma once
 
 #include "test.h"

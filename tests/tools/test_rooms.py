@@ -14,6 +14,7 @@ GOOD = {
     'src/base/str.h': '',
     'src/base/str.c': '#include "base/str.h"\n#include <fcntl.h>\n',
     'src/base/proc.h': '',
+    'src/base/file.h': 'int file_read(const char *path) MUST_USE;\n',
     'src/model/model.h': HEADER + '#include "base/str.h"\n',
     'src/model/stack.c': '#include "model/model.h"\n#include "base/str.h"\n#include <math.h>\n',
     'src/capture/capture.h': HEADER + '#include "model/model.h"\n',

@@ -13,9 +13,13 @@
 #define COLUMNS                                                                                    \
 	"#       size         count      type   redop    root     time   algbw   busbw #wrong  "   \
 	"   time   algbw   busbw #wrong\n"
-#define ROW8   "           8             2     float     sum      -1    20.0    1.00    2.00      0    21.0    1.50    3.00      0\n"
-#define ROW16  "          16             4     float     sum      -1    20.0    2.00    4.00      0    21.0    2.50    5.00      0\n"
-#define GOOD   "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 3.5 \n#\n"
+#define ROW8                                                                                       \
+	"           8             2     float     sum      -1    20.0    1.00    2.00      0    "  \
+	"21.0    1.50    3.00      0\n"
+#define ROW16                                                                                      \
+	"          16             4     float     sum      -1    20.0    2.00    4.00      0    "  \
+	"21.0    2.50    5.00      0\n"
+#define GOOD "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 3.5 \n#\n"
 
 static void reads(const char *text, struct nccl_tests *t)
 {
@@ -30,8 +34,9 @@ static void a_complete_run(void)
 
 	reads("+ mpirun -np 2 ./build/all_reduce_perf -b 8 -e 16 -f 2\n" HEAD
 	      "RCCL version : 2.22.3-develop:f5b15f2\nHIP version  : 6.3.42131\n"
-	      "ROCm version : 6.3.0.0-39\nLibrccl path : /opt/rocm/lib/librccl.so.1\n"
-	      COLUMNS ROW8 "Connect QP\n" ROW16 GOOD, &t);
+	      "ROCm version : 6.3.0.0-39\nLibrccl path : /opt/rocm/lib/librccl.so.1\n" COLUMNS ROW8
+	      "Connect QP\n" ROW16 GOOD,
+	      &t);
 	CHECK(t.complete);
 	CHECK(t.checked);
 	CHECK_STR(t.test, "all_reduce_perf");
@@ -74,7 +79,8 @@ static void missing_parts_are_never_complete(void)
 		      "no 'Out of bounds values' line: the run did not end");
 	is_incomplete(HEAD COLUMNS ROW8 ROW16 "# Out of bounds values : 0 OK\n",
 		      "no 'Avg bus bandwidth' line: the run did not end");
-	is_incomplete(HEAD COLUMNS ROW8 "          16             4     float     sum      -1    83.",
+	is_incomplete(HEAD COLUMNS ROW8
+		      "          16             4     float     sum      -1    83.",
 		      "a result row is cut");
 	is_incomplete(HEAD COLUMNS ROW8 "...\n" ROW16 GOOD, "parts of the output were removed");
 	is_incomplete(HEAD COLUMNS ROW8 GOOD,
@@ -89,9 +95,9 @@ static void wrong_results_are_counted(void)
 {
 	struct nccl_tests t CLEANUP(nccl_tests_release) = { 0 };
 
-	reads(HEAD COLUMNS
-	      " 8 2 float sum -1 20.0 1.00 2.00 4 21.0 1.50 3.00 2.68435e+08\n"
-	      "# Out of bounds values : 2 FAILED\n# Avg bus bandwidth    : 2.5 \n", &t);
+	reads(HEAD COLUMNS " 8 2 float sum -1 20.0 1.00 2.00 4 21.0 1.50 3.00 2.68435e+08\n"
+			   "# Out of bounds values : 2 FAILED\n# Avg bus bandwidth    : 2.5 \n",
+	      &t);
 	CHECK(t.complete);
 	CHECK(t.checked);
 	CHECK_INT(t.wrong_total, 4 + 268435000);
@@ -106,7 +112,8 @@ static void results_nobody_checked(void)
 	reads("# nThread 1 nGpus 8 minBytes 1 maxBytes 2 step: 2(factor) iters: 20 validation: 0\n"
 	      "#  size count type redop time algbw busbw error time algbw busbw error\n"
 	      " 32 1 float 89.00 0.00 1.00 N/A 85.13 0.00 1.00 N/A\n"
-	      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1\n", &t);
+	      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1\n",
+	      &t);
 	CHECK(t.complete);
 	CHECK(!t.checked);
 	CHECK_INT(t.rows.v[0].out.wrong, -1);
@@ -120,7 +127,8 @@ static void the_old_error_column_is_a_deviation(void)
 	reads("# nThread 1 nGpus 8 minBytes 1 maxBytes 2 step: 2(factor) iters: 20 validation: 1\n"
 	      "#  size count type redop time algbw busbw error time algbw busbw error\n"
 	      " 32 8 float sum 89.00 0.00 1.00 1e-07 85.13 0.00 1.00 0e+00\n"
-	      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1\n", &t);
+	      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1\n",
+	      &t);
 	CHECK(t.checked);
 	CHECK_INT(t.rows.v[0].out.wrong, -1);
 	CHECK_NEAR(t.rows.v[0].out.error, 1e-7, 1e-12);
@@ -134,9 +142,11 @@ static void the_newest_layout_has_iters(void)
 	reads("# Collective test starting: all_gather_perf\n"
 	      "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 1(bytes) warmup iters: 1 iters: 20 "
 	      "agg iters: 1 validation: 1 graph: 0\n"
-	      "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong #iters\n"
+	      "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong "
+	      "#iters\n"
 	      " 8 2 float none -1 20.0 1.00 2.00 0 21.0 1.50 3.00 0 20\n"
-	      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 2.5 FAILED\n", &t);
+	      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 2.5 FAILED\n",
+	      &t);
 	CHECK(t.complete);
 	CHECK(t.avg_failed);
 	CHECK_STR(t.test, "all_gather_perf");

@@ -11,7 +11,8 @@
 
 static void keeps_output_code_and_times(void)
 {
-	struct proc_spec spec = { .argv = ARGV("sh", "-c", "cat; echo oops >&2; exit 3"), .in = "hello" };
+	struct proc_spec spec = { .argv = ARGV("sh", "-c", "cat; echo oops >&2; exit 3"),
+				  .in = "hello" };
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };
 	struct err err = ERR_INIT;
 
@@ -45,7 +46,8 @@ static void ends_a_whole_group_at_the_time_limit(void)
 
 static void cuts_output_at_its_limit_and_reads_on(void)
 {
-	struct proc_spec spec = { .argv = ARGV("sh", "-c", "yes | head -c 200000"), .out_limit = 1000 };
+	struct proc_spec spec = { .argv = ARGV("sh", "-c", "yes | head -c 200000"),
+				  .out_limit = 1000 };
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };
 	struct err err = ERR_INIT;
 
@@ -95,7 +97,9 @@ static void see(void *arg, struct sv line)
 static void hands_over_whole_lines_while_it_runs(void)
 {
 	struct seen seen = { 0 };
-	struct proc_spec spec = { .argv = ARGV("printf", "a\\nb\\nlast"), .on_line = see, .arg = &seen };
+	struct proc_spec spec = { .argv = ARGV("printf", "a\\nb\\nlast"),
+				  .on_line = see,
+				  .arg = &seen };
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };
 	struct err err = ERR_INIT;
 

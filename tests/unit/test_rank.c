@@ -57,8 +57,9 @@ static void the_kept_table_is_the_one_that_is_made(void)
 	}
 }
 
-/* The promise itself, by brute force: under "no difference but exactly the margin" the order of bank
- * and candidate is uniform, and accepted (U <= c at some look) happens at most one time in a hundred. */
+/* The promise itself, by brute force: under "no difference but exactly the margin" the order of
+ * bank and candidate is uniform, and accepted (U <= c at some look) happens at most one time in
+ * a hundred. */
 static void accepts_wrongly_at_most_once_in_a_hundred(void)
 {
 	int c[6], accepted = 0, n = 40000;
@@ -89,4 +90,5 @@ static void accepts_wrongly_at_most_once_in_a_hundred(void)
 
 TEST_MAIN(TEST(counts_of_the_textbook), TEST(a_shift_has_its_bounds),
 	  TEST(a_failed_repetition_is_infinitely_worse),
-	  TEST(the_kept_table_is_the_one_that_is_made), TEST(accepts_wrongly_at_most_once_in_a_hundred))
+	  TEST(the_kept_table_is_the_one_that_is_made),
+	  TEST(accepts_wrongly_at_most_once_in_a_hundred))

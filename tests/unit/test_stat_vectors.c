@@ -58,7 +58,8 @@ static void mann_whitney(void)
 		size_t i;
 		json_t *row;
 
-		json_array_foreach(OUT("rows"), i, row) {
+		json_array_foreach(OUT("rows"), i, row)
+		{
 			unsigned u = (unsigned)json_integer_value(json_object_get(row, "u"));
 			char text[32];
 
@@ -142,11 +143,11 @@ static void components(void)
 		size_t group[1000], n = 0, g, i;
 		json_t *list, *x;
 
-		json_array_foreach(IN("groups"), g, list)
-			json_array_foreach(list, i, x) {
-				v[n] = json_number_value(x);
-				group[n++] = g;
-			}
+		json_array_foreach(IN("groups"), g, list) json_array_foreach(list, i, x)
+		{
+			v[n] = json_number_value(x);
+			group[n++] = g;
+		}
 		variance_components(v, group, n, json_array_size(IN("groups")), &vc);
 		VECTOR_NEAR(&vec, vc.msb, OUT("msb"));
 		VECTOR_NEAR(&vec, vc.n0, OUT("n0"));
@@ -161,7 +162,8 @@ static void proportions(void)
 {
 	EACH("proportions")
 	{
-		unsigned x = (unsigned)json_integer_value(IN("x")), n = (unsigned)json_integer_value(IN("n"));
+		unsigned x = (unsigned)json_integer_value(IN("x")),
+			 n = (unsigned)json_integer_value(IN("n"));
 		double lo, hi;
 
 		if (!OUT("cp_lower_95_one_sided"))
@@ -185,4 +187,5 @@ static void tolerance(void)
 }
 
 TEST_MAIN(TEST(quantiles), TEST(summaries), TEST(mann_whitney), TEST(shifts),
-	  TEST(sequential_tables), TEST(holms), TEST(components), TEST(proportions), TEST(tolerance))
+	  TEST(sequential_tables), TEST(holms), TEST(components), TEST(proportions),
+	  TEST(tolerance))

@@ -40,7 +40,8 @@ static void infinite_values_stay_infinite(void)
 
 static void a_drift_shows_in_the_autocorrelation(void)
 {
-	static const double drift[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, zigzag[] = { 1, 2, 1, 2, 1, 2, 1, 2 };
+	static const double drift[] = { 1, 2, 3, 4, 5, 6, 7, 8 },
+			    zigzag[] = { 1, 2, 1, 2, 1, 2, 1, 2 };
 
 	CHECK(autocorrelation(drift, 8) > 0.5);
 	CHECK(autocorrelation(zigzag, 8) < -0.8);

@@ -33,7 +33,8 @@ static void exact_bounds_of_a_share(void)
 	CHECK_NEAR(cp_lower(5, 5, 0.95), pow(0.05, 0.2), 1e-12);
 	CHECK_NEAR(cp_lower(0, 5, 0.95), 0, 0);
 	CHECK_NEAR(cp_upper(5, 5, 0.95), 1, 0);
-	/* The rule of first acceptance: 2 of 3, 3 of 5, 3 of 7, 4 of 10 reject; one less does not. */
+	/* The rule of first acceptance: 2 of 3, 3 of 5, 3 of 7, 4 of 10 reject; one less does not.
+	 */
 	CHECK(cp_lower(2, 3, 0.95) > 0.1 && cp_lower(1, 3, 0.95) <= 0.1);
 	CHECK(cp_lower(3, 5, 0.95) > 0.1 && cp_lower(2, 5, 0.95) <= 0.1);
 	CHECK(cp_lower(3, 7, 0.95) > 0.1 && cp_lower(2, 7, 0.95) <= 0.1);

@@ -10,13 +10,20 @@ static void reads_what_people_write(void)
 		double value;
 		enum unit unit;
 	} t[] = {
-		{ "500 ms", 500e6, UNIT_NS },	    { "0.5s", 0.5e9, UNIT_NS },
-		{ "10 min", 600e9, UNIT_NS },	    { "90 days", 7776000e9, UNIT_NS },
-		{ "95 %", 0.95, UNIT_RATIO },	    { "0.1%", 0.001, UNIT_RATIO },
-		{ "4.0 TB/s", 4e12, UNIT_BYTES_PER_S }, { "191 GiB", 191. * 1073741824., UNIT_BYTES },
-		{ "4/s", 4, UNIT_REQUESTS_PER_S },  { "1200 samples/s", 1200, UNIT_SAMPLES_PER_S },
-		{ "0.925", 0.925, UNIT_NONE },	    { "1e3 ms", 1e9, UNIT_NS },
-		{ "-2 points", -0.02, UNIT_RATIO }, { "400 Gb/s", 50e9, UNIT_BYTES_PER_S },
+		{ "500 ms", 500e6, UNIT_NS },
+		{ "0.5s", 0.5e9, UNIT_NS },
+		{ "10 min", 600e9, UNIT_NS },
+		{ "90 days", 7776000e9, UNIT_NS },
+		{ "95 %", 0.95, UNIT_RATIO },
+		{ "0.1%", 0.001, UNIT_RATIO },
+		{ "4.0 TB/s", 4e12, UNIT_BYTES_PER_S },
+		{ "191 GiB", 191. * 1073741824., UNIT_BYTES },
+		{ "4/s", 4, UNIT_REQUESTS_PER_S },
+		{ "1200 samples/s", 1200, UNIT_SAMPLES_PER_S },
+		{ "0.925", 0.925, UNIT_NONE },
+		{ "1e3 ms", 1e9, UNIT_NS },
+		{ "-2 points", -0.02, UNIT_RATIO },
+		{ "400 Gb/s", 50e9, UNIT_BYTES_PER_S },
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
@@ -31,8 +38,8 @@ static void reads_what_people_write(void)
 
 static void refuses_what_is_no_quantity(void)
 {
-	static const char *const bad[] = { "", "ms", "5 parsecs", "1.2.3 ms", "+5 ms", "nan", "5 MS",
-					   "1e400 s", "0x10 B", "5 ms ms" };
+	static const char *const bad[] = { "",    "ms",   "5 parsecs", "1.2.3 ms", "+5 ms",
+					   "nan", "5 MS", "1e400 s",   "0x10 B",   "5 ms ms" };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		enum unit u;
@@ -49,10 +56,14 @@ static void shows_what_people_read(void)
 		enum unit u;
 		const char *want;
 	} t[] = {
-		{ 12.4e6, UNIT_NS, "12.4 ms" },	     { 0.95, UNIT_RATIO, "95 %" },
-		{ 39.6e9, UNIT_BYTES_PER_S, "39.6 GB/s" }, { 125e9, UNIT_NS, "2 min 5 s" },
-		{ 2622, UNIT_TOKENS_PER_S, "2622 tokens/s" }, { 0.417632, UNIT_NONE, "0.4176" },
-		{ NAN, UNIT_NS, "not measured" },   { INFINITY, UNIT_NS, "inf" },
+		{ 12.4e6, UNIT_NS, "12.4 ms" },
+		{ 0.95, UNIT_RATIO, "95 %" },
+		{ 39.6e9, UNIT_BYTES_PER_S, "39.6 GB/s" },
+		{ 125e9, UNIT_NS, "2 min 5 s" },
+		{ 2622, UNIT_TOKENS_PER_S, "2622 tokens/s" },
+		{ 0.417632, UNIT_NONE, "0.4176" },
+		{ NAN, UNIT_NS, "not measured" },
+		{ INFINITY, UNIT_NS, "inf" },
 		{ 999.6e3, UNIT_NS, "1 ms" },
 	};
 

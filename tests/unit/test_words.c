@@ -8,7 +8,8 @@ static void every_word_reads_back(void)
 	for (int i = 0; i < CL_N; i++) {
 		enum component_layer l = CL_N;
 
-		CHECK(component_layer_parse(sv_of(component_layer_name((enum component_layer)i)), &l));
+		CHECK(component_layer_parse(sv_of(component_layer_name((enum component_layer)i)),
+					    &l));
 		CHECK_INT(l, i);
 		CHECK(strlen(component_layer_owner(l)) > 3);
 		CHECK(check_layers_touched(l) & (1u << LAYER_WORKLOAD));
