@@ -392,7 +392,7 @@ static int run_csv_rows(const struct extract_spec *s, struct csv *c, const struc
 	}
 	TRY(rc);
 	/* 0 - x in unsigned: INT64_MIN has no positive twin. */
-	if (s->row < 0 && all.n >= 0 - (uint64_t)s->row)
+	if (s->row < 0 && all.v && all.n >= 0 - (uint64_t)s->row)
 		return add_text(l, sv_of(all.v[all.n - (0 - (uint64_t)s->row)]), err);
 	return 0;
 }
