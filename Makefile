@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # The front door. meson and ninja do the work; `make help` lists what there is.
-.POSIX:
 .SUFFIXES:
 .DEFAULT_GOAL := all
 
-BUILD = build
-PREFIX = /usr/local
-DESTDIR =
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
 # More options for meson, as in: make MESON_OPTIONS=-Dpg=disabled
-MESON_OPTIONS =
-FUZZ_SECONDS = 20
-LINT_SECONDS = 240
+MESON_OPTIONS ?=
+FUZZ_SECONDS ?= 20
+LINT_SECONDS ?= 240
 # What `make test` runs besides the slow suites, which `make slow` runs.
 TEST_OPTIONS = --no-suite slow --no-suite story
 QUIET_NINJA = ninja --quiet -C
-MESON_TEST = meson test --no-rebuild --quiet
 
 .PHONY: all build help demo test story slow bench san valgrind fuzz lint format docs install \
-	uninstall clean rooms FORCE
+	uninstall clean rooms
 
 all: build ## build everything into build/
 
