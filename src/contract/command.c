@@ -191,9 +191,8 @@ static int check_limit(const struct command_metric *m, struct err *err)
 	return 0;
 }
 
-static int metric_valid(void *conf, struct err *err)
+static int metric_checks(struct command_metric *m, struct err *err)
 {
-	struct command_metric *m = conf;
 	struct extract_spec s;
 
 	TRY(check_name(m->metric, err));
@@ -208,6 +207,15 @@ static int metric_valid(void *conf, struct err *err)
 	TRY(check_limit(m, err));
 	if (m->limit.op != LIMIT_NONE)
 		m->limit.unit = m->unit;
+	return 0;
+}
+
+static int metric_valid(void *conf, struct err *err)
+{
+	struct command_metric *m = conf;
+
+	if (metric_checks(m, err) < 0)
+		return err_wrap(err, "metric '%.60s'", m->metric);
 	return 0;
 }
 

@@ -193,15 +193,20 @@ static void call_valid(struct reading *r, const struct field *f, const struct ya
 static void read_struct(struct reading *r, const struct field *f, const struct yaml *y, void *conf)
 {
 	const struct field *brief = f->brief ? find(f->sub, f->brief) : NULL;
+	struct field named = { 0 };
 	size_t before = r->bad->n;
 
 	assert(!f->brief || brief);
+	if (brief) { /* who left its name out is told about what stands there */
+		named = *brief;
+		named.name = y->key ? y->key : f->name;
+	}
 	if (y->kind == YAML_MAP) {
 		fields_read(r, f->sub, y, conf);
 	} else if (brief && brief->type == FIELD_ARGV) {
-		read_argv(r, brief, y, NULL, at(brief, conf));
+		read_argv(r, &named, y, NULL, at(brief, conf));
 	} else if (brief) {
-		value_read(r, brief, y, at(brief, conf));
+		value_read(r, &named, y, at(brief, conf));
 	} else {
 		AUTO_FREE char *got = yaml_got(y);
 
@@ -209,6 +214,18 @@ static void read_struct(struct reading *r, const struct field *f, const struct y
 			 got);
 	}
 	call_valid(r, f, y, conf, before);
+}
+
+static void enter(struct reading *r, const char *name, size_t *back)
+{
+	*back = r->path.n;
+	str_addf(&r->path, "%s%s", r->path.n ? "." : "", name);
+}
+
+static void leave(struct reading *r, size_t back)
+{
+	r->path.n = back;
+	r->path.p[back] = '\0';
 }
 
 static void *add_struct(const struct field *f, struct items *l)
@@ -245,26 +262,17 @@ static void read_named(struct reading *r, const struct field *f, const struct ya
 		return;
 	}
 	for (size_t i = 0; i < y->n; i++) {
+		size_t back;
 		char **e;
 
 		if (!key_ok(r, f, &y->v[i]))
 			continue;
 		e = add_struct(f, l);
 		*e = xstrdup(y->v[i].key);
+		enter(r, y->v[i].key, &back);
 		read_struct(r, f, &y->v[i], e);
+		leave(r, back);
 	}
-}
-
-static void enter(struct reading *r, const char *name, size_t *back)
-{
-	*back = r->path.n;
-	str_addf(&r->path, "%s%s", r->path.n ? "." : "", name);
-}
-
-static void leave(struct reading *r, size_t back)
-{
-	r->path.n = back;
-	r->path.p[back] = '\0';
 }
 
 static void read_field(struct reading *r, const struct field *f, const struct yaml *y,
@@ -288,6 +296,11 @@ static void read_field(struct reading *r, const struct field *f, const struct ya
 	else
 		value_read(r, f, y, at(f, conf));
 	leave(r, back);
+}
+
+static char *place_text(const struct reading *r)
+{
+	return r->path.n ? xasprintf("'%s'", str_text(&r->path)) : xstrdup("the contract");
 }
 
 /* Of fields with the same one_of word: at most one, and if one is needed, one. Called for the first
@@ -317,10 +330,9 @@ static void check_group(struct reading *r, const struct field *fields, const str
 	for (const struct field *f = fields; f != first; f++)
 		assert(!streq(f->one_of, first->one_of));
 	if (need && !given) {
-		AUTO_FREE char *all = names_text(names, "or");
+		AUTO_FREE char *all = names_text(names, "or"), *who = place_text(r);
 
-		complain(r, y->line, y->col, "'%s' needs one of %s",
-			 r->path.n ? str_text(&r->path) : "the contract", all);
+		complain(r, y->line, y->col, "%s needs one of %s", who, all);
 	}
 }
 
@@ -347,8 +359,9 @@ void fields_read(struct reading *r, const struct field *fields, const struct yam
 			if (first_of_group(fields, f))
 				check_group(r, fields, f, y);
 		} else if (f->need && !yaml_get(y, f->name)) {
-			complain(r, y->line, y->col, "'%s' needs '%s': %s",
-				 r->path.n ? str_text(&r->path) : "the contract", f->name, f->help);
+			AUTO_FREE char *who = place_text(r);
+
+			complain(r, y->line, y->col, "%s needs '%s': %s", who, f->name, f->help);
 		}
 	}
 }

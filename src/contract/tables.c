@@ -67,7 +67,7 @@ static const struct field workload_fields[] = {
 	{ 0 },
 };
 
-static int file_valid(void *conf, struct err *err)
+static int stack_file_valid(void *conf, struct err *err)
 {
 	struct stack_file *f = conf;
 
@@ -124,7 +124,7 @@ static const struct field stack_fields[] = {
 	FIELD(stack_spec, env, .type = FIELD_STRS,
 	      .help = "patterns (MYAPP_*) of further variables to capture"),
 	FIELD(stack_spec, files, .type = FIELD_NAMED, .sub = file_fields, .keys = KEYS_WORD,
-	      .size = sizeof(struct stack_file), .brief = "path", .valid = file_valid,
+	      .size = sizeof(struct stack_file), .brief = "path", .valid = stack_file_valid,
 	      .help = "files whose digests belong to the stack; {NAME} is their path"),
 	FIELD(stack_spec, programs, .type = FIELD_NAMED, .sub = program_fields,
 	      .size = sizeof(struct stack_program), .brief = "argv",

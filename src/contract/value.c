@@ -33,8 +33,11 @@ bool quantity_read(struct reading *r, const char *key, const struct yaml *y, str
 	double v;
 
 	if (!quantity_parse(text, &v, &got)) {
-		complain(r, y->line, y->col, "'%s': expected %s, got '" SV_FMT "'", key, phrase,
-			 SV_ARG(text));
+		if (text.n)
+			complain(r, y->line, y->col, "'%s': expected %s, got '" SV_FMT "'", key,
+				 phrase, SV_ARG(text));
+		else
+			complain(r, y->line, y->col, "'%s': expected %s, got nothing", key, phrase);
 		return false;
 	}
 	if (got == UNIT_NONE && v != 0 && (unit == UNIT_NS || unit >= UNIT_BYTES) &&
@@ -341,10 +344,13 @@ static void read_limit(struct reading *r, const struct field *f, const struct ya
 static void read_limits(struct reading *r, const struct field *f, const struct yaml *y,
 			struct limits *ret)
 {
-	if (y->kind != YAML_MAP || !y->n) {
+	if (y->kind != YAML_MAP) {
 		expected(r, f->name, y, "a map of names to limits");
 		return;
 	}
+	if (!y->n)
+		complain(r, y->line, y->col,
+			 "'%s': expected a map of names to limits, got an empty one", f->name);
 	for (size_t i = 0; i < y->n; i++) {
 		struct limit l = { 0 };
 
