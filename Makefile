@@ -97,7 +97,7 @@ docs: ## the man pages, into build/man/
 	@tools/setup build
 	@tools/configure $(BUILD) $(MESON_OPTIONS)
 	@$(QUIET_NINJA) $(BUILD) man-pages
-	@ls $(BUILD)/man/*.[1-8] 2>/dev/null || echo "no man pages yet"
+	@for page in man/*.scd; do page=$${page%.scd}; ls $(BUILD)/$$page; done
 
 install: ## install under PREFIX (DESTDIR in front, if given)
 	@tools/setup build
