@@ -97,6 +97,11 @@ def test_methods_of_a_struct_are_no_calls():
               (0, ''))
 
 
+def test_a_function_of_its_own_may_have_any_name():
+    tap.equal(rooms({'src/model/stack.c': 'static int accept(int a)\n{\n\treturn a;\n}\n'
+                                          'int f(void)\n{\n\treturn accept(1);\n}\n'}), (0, ''))
+
+
 def test_printing_outside_cli():
     refused({'src/capture/os.c': 'void f(void)\n{\n\tputs("x");\n}\n'}, 'puts() in room capture')
     refused({'src/capture/os.c': 'void f(void)\n{\n\tfprintf(stderr, "x");\n}\n'},
