@@ -88,7 +88,7 @@ static void values_of(const char *stack, struct pairs *ret)
 	struct err err = ERR_INIT;
 
 	CHECK_OK(contract_parse(sv_of(text), "f", NULL, &c, NULL, &err), err);
-	CHECK_OK(contract_values(&c, "/home/c", ret, &err), err);
+	CHECK_OK(contract_values(&c, "/srv/c", ret, &err), err);
 }
 
 static void a_contract_gives_its_own_values(void)
@@ -98,9 +98,9 @@ static void a_contract_gives_its_own_values(void)
 	values_of(
 		"files: {model: m.npz, data: /srv/d}, pins: {model: x@1}, python: /usr/bin/python3",
 		&a);
-	CHECK_STR(pairs_get(&a, "dir"), "/home/c");
+	CHECK_STR(pairs_get(&a, "dir"), "/srv/c");
 	CHECK_STR(pairs_get(&a, "python"), "/usr/bin/python3");
-	CHECK_STR(pairs_get(&a, "model"), "/home/c/m.npz"); /* from the folder of the contract */
+	CHECK_STR(pairs_get(&a, "model"), "/srv/c/m.npz"); /* from the folder of the contract */
 	CHECK_STR(pairs_get(&a, "data"), "/srv/d");
 	values_of("pins: {model: org/Model@rev}", &b);
 	CHECK_STR(pairs_get(&b, "model"), "org/Model");
