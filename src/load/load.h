@@ -266,7 +266,7 @@ struct load_req {
 	uint64_t bytes;               /* of the body */
 	uint32_t answer_at, answer_n; /* in res.text, UTF-8 */
 	char finish[16];              /* finish reason, "" if none */
-	const char *detail;           /* static: "refused", "bad json", ...; never NULL */
+	const char *detail; /* borrowed: "refused", "bad JSON in an event", ...; never NULL */
 };
 
 /* A log-linear histogram: 64 buckets an octave (error < 1.6 %), values 0..2^63-1. Display only. */
@@ -289,6 +289,7 @@ struct load_audit {
 	uint64_t clock_steps;             /* CLOCK_REALTIME was set during the run */
 	uint64_t allocations;             /* pools that had to grow during the run */
 	bool stamps;                      /* kernel stamps work here */
+	bool out_of_sockets;              /* no descriptors or local ports left */
 };
 
 struct load_result {
@@ -321,8 +322,9 @@ struct load_result {
 	uint64_t attempts;        /* requests put on a wire, warm-up and reconnects included */
 	unsigned peak;            /* most requests in flight at once, exactly */
 	struct load_audit audit;
-	char **prompt_ids; /* of prompts used */
+	char **prompt_ids; /* by prompt index */
 	size_t n_prompt_ids;
+	struct strs details; /* owns the details of a result that was read from a file */
 };
 void load_result_release(struct load_result *r);
 

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/answer.h"
+
+#include "load/chunk.h"
+
+#include <math.h>
+
+void answer_begin(struct answer *a, struct answer_ctx *ctx, struct load_req *req)
+{
+	*a = (struct answer){ .ctx = ctx, .req = req };
+	http_init(&a->http, ctx->bufs);
+	sse_init(&a->sse, ctx->bufs);
+}
+
+void answer_release(struct answer *a)
+{
+	if (!a->ctx)
+		return;
+	http_release(&a->http);
+	sse_release(&a->sse);
+	lbuf_put(a->ctx->bufs, &a->body);
+}
+
+static enum answer_step end(struct answer *a, enum load_outcome outcome, const char *detail)
+{
+	struct load_req *r = a->req;
+
+	r->outcome = (uint8_t)outcome;
+	if (detail)
+		r->detail = detail;
+	r->end = a->at;
+	a->failed = outcome != LOAD_OK;
+	return ANSWER_END;
+}
+
+static void keep_text(struct answer *a, const char *p, size_t n)
+{
+	struct load_req *r = a->req;
+	struct blocks *pool = a->ctx->text;
+
+	if (n > a->ctx->answer_limit - r->answer_n || r->answer_n + n > UINT32_MAX) {
+		r->answer_cut = true;
+		return;
+	}
+	if (r->answer_cut)
+		return;
+	r->answer_n += (uint32_t)n;
+	while (n) {
+		struct text_block *b = a->text_last ? blocks_at(pool, a->text_last) : NULL;
+		size_t part;
+
+		if (!b || b->n == sizeof(b->p)) {
+			uint32_t i = blocks_take(pool);
+
+			if (i == 0) {
+				r->answer_cut = true;
+				return;
+			}
+			if (b)
+				b->next = i;
+			else
+				a->text_first = i;
+			a->text_last = i;
+			b = blocks_at(pool, i);
+		}
+		part = MIN(n, sizeof(b->p) - b->n);
+		memcpy(b->p + b->n, p, part);
+		b->n += (uint32_t)part;
+		p += part;
+		n -= part;
+	}
+}
+
+static void keep_content(struct answer *a, struct sv raw)
+{
+	char plain[2048];
+	struct lbuf *big = NULL;
+
+	if (!memchr(raw.p, '\\', raw.n)) {
+		keep_text(a, raw.p, raw.n);
+	} else if (raw.n <= sizeof(plain)) {
+		keep_text(a, plain, chunk_unescape(raw, plain));
+	} else if (lbuf_add(a->ctx->bufs, &big, raw.p, raw.n, SSE_EVENT_LIMIT)) {
+		/* Unescaping in place is safe: what comes out is never longer than what went in. */
+		size_t n = chunk_unescape((struct sv){ big->p, big->n }, big->p);
+
+		keep_text(a, big->p, n);
+		lbuf_put(a->ctx->bufs, &big);
+	}
+}
+
+static void keep_event(struct answer *a, uint32_t tokens, uint32_t flags)
+{
+	struct load_req *r = a->req;
+	struct blocks *pool = a->ctx->events;
+	struct ev_block *b = a->ev_last ? blocks_at(pool, a->ev_last) : NULL;
+
+	if (!b || b->n == ARRAY_SIZE(b->v)) {
+		uint32_t i = blocks_take(pool);
+
+		if (i == 0) {
+			r->detail = "out of memory for token times";
+			return;
+		}
+		if (b)
+			b->next = i;
+		else
+			r->events_at = i;
+		a->ev_last = i;
+		b = blocks_at(pool, i);
+	}
+	b->v[b->n++] =
+		ev_pack(MAX(a->at - r->begun, INT64_C(0)), MIN(tokens, EV_TOKENS_LIMIT), flags);
+	r->n_events++;
+}
+
+/* The first token event of a read doesn't know yet that another one follows. */
+static void mark_merged(struct answer *a, uint32_t flags)
+{
+	struct ev_block *b = blocks_at(a->ctx->events, a->ev_last);
+	uint32_t more = LOAD_EV_MERGED | (flags & LOAD_EV_LATE);
+
+	if (b->n == 0)
+		return;
+	if (!(b->v[b->n - 1] & LOAD_EV_MERGED)) {
+		b->v[b->n - 1] |= more;
+		a->ctx->n_merged++;
+		a->ctx->n_late += (flags & LOAD_EV_LATE) != 0;
+	}
+}
+
+static void token_event(struct answer *a, const struct chunk *c)
+{
+	struct load_req *r = a->req;
+	uint32_t tokens = 0, flags = a->flags & LOAD_EV_UNSTAMPED;
+	bool hidden = c->content.n == 0 && !c->tool;
+
+	if (c->has_usage && c->completion_tokens >= a->last_usage) {
+		tokens = c->completion_tokens - a->last_usage;
+		a->last_usage = c->completion_tokens;
+		a->every |= r->n_events == 0;
+	} else {
+		a->every = false;
+	}
+	if (hidden)
+		flags |= LOAD_EV_HIDDEN;
+	if (a->in_read++ > 0) {
+		if (a->ev_last)
+			mark_merged(a, a->flags);
+		flags |= LOAD_EV_MERGED | (a->flags & LOAD_EV_LATE);
+		a->ctx->n_merged++;
+		a->ctx->n_late += (a->flags & LOAD_EV_LATE) != 0;
+	}
+	a->ctx->n_events++;
+	a->ctx->n_unstamped += (flags & LOAD_EV_UNSTAMPED) != 0;
+	if (r->first_token == LOAD_NONE)
+		r->first_token = a->at;
+	else if (a->ctx->itl)
+		hist_add(a->ctx->itl, a->at - r->last_token);
+	if (!hidden && r->first_visible == LOAD_NONE)
+		r->first_visible = a->at;
+	r->last_token = a->at;
+	keep_event(a, tokens, flags);
+}
+
+static void note_usage(struct answer *a, const struct chunk *c)
+{
+	struct load_req *r = a->req;
+
+	if (c->has_usage) {
+		r->has_usage = true;
+		r->usage_tokens = c->completion_tokens;
+		r->prompt_tokens = c->prompt_tokens;
+	}
+	if (c->has_cached) {
+		r->has_cached = true;
+		r->cached_tokens = c->cached_tokens;
+	}
+	if (c->has_reasoning_tokens)
+		r->reasoning_tokens = c->reasoning_tokens;
+}
+
+static void note_finish(struct load_req *r, struct sv finish)
+{
+	size_t n = MIN(finish.n, sizeof(r->finish) - 1);
+
+	if (n == 0)
+		return;
+	/* Short names only; whatever else a server invents is cut and cleaned. */
+	for (size_t i = 0; i < n; i++)
+		r->finish[i] = finish.p[i] > ' ' && finish.p[i] < 127 ? finish.p[i] : '?';
+	r->finish[n] = '\0';
+}
+
+static enum answer_step one_event(struct answer *a, const struct sse_event *ev)
+{
+	struct load_req *r = a->req;
+	struct chunk c;
+
+	r->body_events++;
+	if (a->done)
+		return ANSWER_MORE;
+	if (sv_is(ev->data, "[DONE]")) {
+		a->done = true;
+		return ANSWER_MORE;
+	}
+	if (!chunk_parse(ev->data, &c))
+		return end(a, LOAD_ERROR_BODY, "bad JSON in an event");
+	if (c.has_error || streq(ev->type, "error"))
+		return end(a, LOAD_ERROR_EVENT, "error in the stream");
+	note_usage(a, &c);
+	note_finish(r, c.finish);
+	if (c.content.n || c.reasoning.n || c.tool)
+		token_event(a, &c);
+	if (c.content.n)
+		keep_content(a, c.content);
+	return ANSWER_MORE;
+}
+
+static enum answer_step stream_part(struct answer *a, struct sv part)
+{
+	struct sse_event ev;
+	enum sse_ev what;
+
+	while ((what = sse_next(&a->sse, &part, &ev)) != SSE_MORE) {
+		if (what == SSE_TOO_LONG)
+			return end(a, LOAD_ERROR_BODY, "event too long");
+		if (what == SSE_COMMENT)
+			a->req->pings++;
+		else if (one_event(a, &ev) == ANSWER_END)
+			return ANSWER_END;
+	}
+	return ANSWER_MORE;
+}
+
+static enum answer_step head(struct answer *a)
+{
+	struct load_req *r = a->req;
+
+	r->status = a->http.status;
+	r->retry_after_s = a->http.retry_after_s;
+	if (r->status < 200 || r->status > 299 || a->ctx->endpoint == LOAD_PLAIN)
+		a->drop = true;
+	else if (a->http.event_stream && !a->ctx->no_stream)
+		a->stream = true;
+	else
+		a->collect = true;
+	return ANSWER_MORE;
+}
+
+static enum answer_step body(struct answer *a, struct sv part)
+{
+	a->req->bytes += part.n;
+	if (a->stream)
+		return stream_part(a, part);
+	if (a->collect && !lbuf_add(a->ctx->bufs, &a->body, part.p, part.n, ANSWER_BODY_LIMIT))
+		return end(a, LOAD_ERROR_BODY, "body too long");
+	return ANSWER_MORE;
+}
+
+/* A whole JSON body: what a stream should not be, and what other endpoints answer. */
+static enum answer_step whole_body(struct answer *a)
+{
+	struct load_req *r = a->req;
+	struct chunk c;
+	bool embeddings = a->ctx->endpoint == LOAD_EMBEDDINGS;
+
+	if (!chunk_parse((struct sv){ a->body ? a->body->p : "", lbuf_n(a->body) }, &c))
+		return end(a, LOAD_ERROR_BODY, "body is not JSON");
+	if (c.has_error)
+		return end(a, LOAD_ERROR_BODY, "error in the body");
+	note_usage(a, &c);
+	note_finish(r, c.finish);
+	if (embeddings)
+		return c.has_embedding ? end(a, LOAD_OK, NULL)
+				       : end(a, LOAD_ERROR_BODY, "no embedding in the body");
+	if (!a->ctx->no_stream)
+		return end(a, LOAD_ERROR_BODY, "not an event stream");
+	if (a->ctx->endpoint != LOAD_RESPONSES && !c.has_choices)
+		return end(a, LOAD_ERROR_BODY, "no choices in the body");
+	if (c.content.n)
+		keep_content(a, c.content);
+	return end(a, LOAD_OK, NULL);
+}
+
+static enum answer_step whole(struct answer *a)
+{
+	struct load_req *r = a->req;
+
+	if (r->status < 200 || r->status > 299)
+		return end(a, LOAD_HTTP_STATUS,
+			   r->status >= 500 ? "server error" : "refused by status");
+	if (a->drop)
+		return end(a, LOAD_OK, NULL);
+	if (a->collect)
+		return whole_body(a);
+	if (r->n_events == 0)
+		return end(a, LOAD_SHORT, "no token");
+	if (!r->finish[0])
+		return end(a, LOAD_NO_FINISH,
+			   a->done ? "[DONE] without a finish reason"
+				   : "ended without a finish reason");
+	return end(a, LOAD_OK, NULL);
+}
+
+enum answer_step answer_feed(struct answer *a, struct sv bytes, int64_t at, uint32_t flags)
+{
+	struct sv part;
+	enum http_ev ev;
+	enum answer_step step = ANSWER_MORE;
+
+	a->at = at;
+	a->flags = flags;
+	a->in_read = 0;
+	if (a->req->first_byte == LOAD_NONE)
+		a->req->first_byte = at;
+	while (step == ANSWER_MORE && (ev = http_next(&a->http, &bytes, &part)) != HTTP_MORE) {
+		switch (ev) {
+		case HTTP_HEAD:
+			step = head(a);
+			break;
+		case HTTP_BODY:
+			step = body(a, part);
+			break;
+		case HTTP_DONE:
+			step = whole(a);
+			break;
+		default:
+			step = end(a, LOAD_ERROR_BODY, a->http.why);
+			break;
+		}
+	}
+	if (bytes.n && a->http.state == HTTP_AT_DONE)
+		a->left_over = true;
+	return step;
+}
+
+void answer_eof(struct answer *a, int64_t at, bool reset)
+{
+	a->at = at;
+	if (!reset && http_eof(&a->http)) {
+		(void)whole(a);
+		return;
+	}
+	(void)end(a, reset ? LOAD_RESET : LOAD_CUT,
+		  !a->http.began        ? "closed before any answer"
+		  : a->req->status == 0 ? "closed inside the head"
+					: "closed inside the body");
+}
+
+bool answer_keeps(const struct answer *a)
+{
+	return a->http.state == HTTP_AT_DONE && a->http.keep && !a->left_over;
+}
+
+/* ---- after the run ----------------------------------------------------------------------------
+ */
+
+static void count_tokens(struct load_req *r, const struct load_event *ev)
+{
+	uint64_t sum = 0;
+	bool every = r->n_events > 0;
+
+	for (uint32_t i = 0; i < r->n_events; i++) {
+		every &= ev[i].tokens > 0;
+		sum += ev[i].tokens;
+	}
+	r->contradiction = false;
+	r->source = LOAD_TOKENS_NONE;
+	r->tokens = 0;
+	if (r->n_events == 0 && !r->has_usage)
+		return;
+	r->tokens = r->n_events;
+	r->source = r->n_events ? LOAD_TOKENS_EVENT : LOAD_TOKENS_NONE;
+	if (!r->has_usage)
+		return;
+	/*
+	 * A server that says it gave more than it was allowed to, or fewer tokens than events that
+	 * carried some, is not believed: its number would halve or double every time per token.
+	 */
+	if ((r->asked && r->usage_tokens > r->asked) || r->usage_tokens < r->n_events) {
+		r->contradiction = true;
+		return;
+	}
+	r->tokens = r->usage_tokens;
+	r->source = every && sum <= r->usage_tokens ? LOAD_TOKENS_EVERY : LOAD_TOKENS_USAGE;
+}
+
+double load_tpot(const struct load_req *r, const struct load_event *ev)
+{
+	double after = (double)r->n_events - 1;
+
+	if (r->n_events < 2)
+		return NAN;
+	if (r->source == LOAD_TOKENS_EVERY) {
+		after = 0;
+		for (uint32_t i = 1; i < r->n_events; i++)
+			after += ev[i].tokens;
+	} else if (r->source == LOAD_TOKENS_USAGE) {
+		after *= (double)r->tokens / (double)r->n_events;
+	}
+	return (double)(ev[r->n_events - 1].at - ev[0].at) / after;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The request's own p-quantile of gaps, nearest rank; LOAD_NONE without a gap. */
+static int64_t own_gap(const struct load_req *r, const struct load_event *ev, double p)
+{
+	size_t n = r->n_events > 1 ? r->n_events - 1 : 0, at;
+	AUTO_FREE int64_t *gaps = n ? xcalloc(n, sizeof(*gaps)) : NULL;
+
+	if (n == 0)
+		return LOAD_NONE;
+	for (size_t i = 0; i < n; i++)
+		gaps[i] = ev[i + 1].at - ev[i].at;
+	qsort(gaps, n, sizeof(*gaps), by_size);
+	at = (size_t)(p * (double)n + 0.9999999);
+	return gaps[MIN(MAX(at, (size_t)1), n) - 1];
+}
+
+static bool keeps(const struct load_req *r, const struct load_event *ev,
+		  const struct load_objective *o)
+{
+	int64_t got = LOAD_NONE;
+
+	switch (o->what) {
+	case LOAD_TTFT:
+		if (r->first_token != LOAD_NONE)
+			got = r->first_token - r->scheduled;
+		break;
+	case LOAD_E2E:
+		got = r->end - r->scheduled;
+		break;
+	case LOAD_ITL:
+		got = own_gap(r, ev, o->p);
+		break;
+	case LOAD_TPOT: {
+		double tpot = load_tpot(r, ev);
+
+		return !(tpot > (double)o->limit_ns);
+	}
+	}
+	return got == LOAD_NONE || got <= o->limit_ns;
+}
+
+void answer_settle(struct load_req *req, const struct load_event *events,
+		   const struct load_result *r)
+{
+	const struct load_event *ev = events + req->events_at;
+	bool streamed = r->engine == LOAD_ENGINE_HTTP && r->endpoint != LOAD_PLAIN &&
+			r->endpoint != LOAD_EMBEDDINGS && !r->no_stream;
+
+	count_tokens(req, ev);
+	if (req->outcome == LOAD_OK && streamed) {
+		bool odd = !streq(req->finish, "stop") && !streq(req->finish, "length") &&
+			   !streq(req->finish, "tool_calls") &&
+			   !streq(req->finish, "function_call");
+
+		if (odd) {
+			req->outcome = LOAD_SHORT;
+			req->detail = "finish reason is neither stop nor length";
+		} else if (r->ignore_eos && req->tokens < req->asked &&
+			   req->source != LOAD_TOKENS_EVENT) {
+			req->outcome = LOAD_SHORT;
+			req->detail = "fewer tokens than asked for";
+		}
+	}
+	req->good = req->outcome == LOAD_OK;
+	for (size_t i = 0; i < r->n_objectives && req->good; i++)
+		req->good = keeps(req, ev, &r->objectives[i]);
+}

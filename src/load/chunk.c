@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/chunk.h"
+
+/* Where in the object the walk is. Anything not of interest is AT_OTHER all the way down. */
+enum at {
+	AT_OTHER,
+	AT_TOP,
+	AT_CHOICES,
+	AT_CHOICE,
+	AT_DELTA,
+	AT_TOOLS,
+	AT_TOOL,
+	AT_FUNCTION,
+	AT_USAGE,
+	AT_PROMPT_DETAILS,
+	AT_COMPLETION_DETAILS,
+	AT_RESPONSE,
+};
+
+/* What a value is for. */
+enum want {
+	W_NONE,
+	W_CONTENT,
+	W_REASONING,
+	W_FINISH,
+	W_TYPE,
+	W_OBJECT,
+	W_DELTA,
+	W_ERROR,
+	W_TOOL_TEXT,
+	W_COMPLETION_TOKENS,
+	W_PROMPT_TOKENS,
+	W_CACHED,
+	W_REASONING_TOKENS,
+	W_CHOICES,
+	W_USAGE,
+	W_DATA,
+};
+
+struct key {
+	enum at at;
+	const char *name;
+	enum want want;
+	enum at inside; /* where a value that is an object or array leads */
+};
+
+static const struct key keys[] = {
+	{ AT_TOP, "choices", W_CHOICES, AT_CHOICES },
+	{ AT_TOP, "usage", W_USAGE, AT_USAGE },
+	{ AT_TOP, "error", W_ERROR, AT_OTHER },
+	{ AT_TOP, "object", W_OBJECT, AT_OTHER },
+	{ AT_TOP, "type", W_TYPE, AT_OTHER },
+	{ AT_TOP, "delta", W_DELTA, AT_OTHER },
+	{ AT_TOP, "response", W_NONE, AT_RESPONSE },
+	{ AT_TOP, "data", W_DATA, AT_OTHER },
+	{ AT_RESPONSE, "usage", W_USAGE, AT_USAGE },
+	{ AT_RESPONSE, "error", W_ERROR, AT_OTHER },
+	{ AT_CHOICE, "delta", W_NONE, AT_DELTA },
+	{ AT_CHOICE, "message", W_NONE, AT_DELTA },
+	{ AT_CHOICE, "text", W_CONTENT, AT_OTHER },
+	{ AT_CHOICE, "finish_reason", W_FINISH, AT_OTHER },
+	{ AT_DELTA, "content", W_CONTENT, AT_OTHER },
+	{ AT_DELTA, "reasoning_content", W_REASONING, AT_OTHER },
+	{ AT_DELTA, "reasoning", W_REASONING, AT_OTHER },
+	{ AT_DELTA, "tool_calls", W_NONE, AT_TOOLS },
+	{ AT_DELTA, "function_call", W_NONE, AT_FUNCTION },
+	{ AT_TOOL, "function", W_NONE, AT_FUNCTION },
+	{ AT_FUNCTION, "name", W_TOOL_TEXT, AT_OTHER },
+	{ AT_FUNCTION, "arguments", W_TOOL_TEXT, AT_OTHER },
+	{ AT_USAGE, "completion_tokens", W_COMPLETION_TOKENS, AT_OTHER },
+	{ AT_USAGE, "output_tokens", W_COMPLETION_TOKENS, AT_OTHER },
+	{ AT_USAGE, "prompt_tokens", W_PROMPT_TOKENS, AT_OTHER },
+	{ AT_USAGE, "input_tokens", W_PROMPT_TOKENS, AT_OTHER },
+	{ AT_USAGE, "prompt_tokens_details", W_NONE, AT_PROMPT_DETAILS },
+	{ AT_USAGE, "input_tokens_details", W_NONE, AT_PROMPT_DETAILS },
+	{ AT_USAGE, "completion_tokens_details", W_NONE, AT_COMPLETION_DETAILS },
+	{ AT_USAGE, "output_tokens_details", W_NONE, AT_COMPLETION_DETAILS },
+	{ AT_PROMPT_DETAILS, "cached_tokens", W_CACHED, AT_OTHER },
+	{ AT_COMPLETION_DETAILS, "reasoning_tokens", W_REASONING_TOKENS, AT_OTHER },
+};
+
+struct walk {
+	const unsigned char *p, *end;
+	unsigned depth;
+	struct sv delta; /* a top-level "delta" string: content, once "type" says so */
+	struct chunk *ret;
+};
+
+static bool value(struct walk *w, enum want want, enum at inside);
+
+static void blanks(struct walk *w)
+{
+	while (w->p < w->end && (*w->p == ' ' || *w->p == '\n' || *w->p == '\r' || *w->p == '\t'))
+		w->p++;
+}
+
+static int hex_digit(unsigned char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 32;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Four hex digits at p; -1: not that. */
+static int hex4(const unsigned char *p, const unsigned char *end)
+{
+	int v = 0;
+
+	if (end - p < 4)
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		int d = hex_digit(p[i]);
+
+		if (d < 0)
+			return -1;
+		v = v * 16 + d;
+	}
+	return v;
+}
+
+/* After a backslash. Surrogates come in pairs; U+0000 is refused, as everywhere in the project. */
+static bool escape(struct walk *w)
+{
+	int v, low;
+
+	if (w->p == w->end)
+		return false;
+	switch (*w->p++) {
+	case '"':
+	case '\\':
+	case '/':
+	case 'b':
+	case 'f':
+	case 'n':
+	case 'r':
+	case 't':
+		return true;
+	case 'u':
+		break;
+	default:
+		return false;
+	}
+	v = hex4(w->p, w->end);
+	if (v <= 0 || (v >= 0xdc00 && v <= 0xdfff))
+		return false;
+	w->p += 4;
+	if (v < 0xd800 || v > 0xdbff)
+		return true;
+	if (w->end - w->p < 6 || w->p[0] != '\\' || w->p[1] != 'u')
+		return false;
+	low = hex4(w->p + 2, w->end);
+	w->p += 6;
+	return low >= 0xdc00 && low <= 0xdfff;
+}
+
+/* One character of more than one byte (Unicode 15, table 3-7). */
+static bool multibyte(struct walk *w)
+{
+	unsigned char c = *w->p, lo = 0x80, hi = 0xbf;
+	int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+
+	if (c < 0xc2 || c > 0xf4 || w->end - w->p <= more)
+		return false;
+	if (c == 0xe0)
+		lo = 0xa0;
+	else if (c == 0xed)
+		hi = 0x9f;
+	else if (c == 0xf0)
+		lo = 0x90;
+	else if (c == 0xf4)
+		hi = 0x8f;
+	if (w->p[1] < lo || w->p[1] > hi)
+		return false;
+	for (int i = 2; i <= more; i++)
+		if ((w->p[i] & 0xc0) != 0x80)
+			return false;
+	w->p += more + 1;
+	return true;
+}
+
+/* At the opening quote; *ret is what stands between the quotes. */
+static bool string(struct walk *w, struct sv *ret)
+{
+	const unsigned char *from = ++w->p;
+
+	while (w->p < w->end) {
+		unsigned char c = *w->p;
+
+		if (c == '"') {
+			*ret = (struct sv){ (const char *)from, (size_t)(w->p - from) };
+			w->p++;
+			return true;
+		}
+		if (c < 0x20)
+			return false;
+		if (c >= 0x80) {
+			if (!multibyte(w))
+				return false;
+			continue;
+		}
+		w->p++;
+		if (c == '\\' && !escape(w))
+			return false;
+	}
+	return false;
+}
+
+static bool digits(struct walk *w)
+{
+	const unsigned char *from = w->p;
+
+	while (w->p < w->end && *w->p >= '0' && *w->p <= '9')
+		w->p++;
+	return w->p > from;
+}
+
+static bool number(struct walk *w, struct sv *ret)
+{
+	const unsigned char *from = w->p;
+
+	if (*w->p == '-')
+		w->p++;
+	if (w->p < w->end && *w->p == '0')
+		w->p++;
+	else if (!digits(w))
+		return false;
+	if (w->p < w->end && *w->p == '.') {
+		w->p++;
+		if (!digits(w))
+			return false;
+	}
+	if (w->p < w->end && (*w->p | 32) == 'e') {
+		w->p++;
+		if (w->p < w->end && (*w->p == '+' || *w->p == '-'))
+			w->p++;
+		if (!digits(w))
+			return false;
+	}
+	*ret = (struct sv){ (const char *)from, (size_t)(w->p - from) };
+	return true;
+}
+
+static bool word(struct walk *w, const char *text)
+{
+	size_t n = strlen(text);
+
+	if ((size_t)(w->end - w->p) < n || memcmp(w->p, text, n) != 0)
+		return false;
+	w->p += n;
+	return true;
+}
+
+static void found_string(struct walk *w, enum want want, struct sv v)
+{
+	struct chunk *c = w->ret;
+
+	switch (want) {
+	case W_CONTENT:
+		c->content = v;
+		break;
+	case W_REASONING:
+		/* Some servers send both names, one of them empty. */
+		if (v.n)
+			c->reasoning = v;
+		break;
+	case W_FINISH:
+		c->finish = v;
+		break;
+	case W_TYPE:
+		c->type = v;
+		break;
+	case W_DELTA:
+		w->delta = v;
+		break;
+	case W_OBJECT:
+		c->has_error |= sv_is(v, "error");
+		break;
+	case W_ERROR:
+		c->has_error |= v.n > 0;
+		break;
+	case W_TOOL_TEXT:
+		c->tool |= v.n > 0;
+		break;
+	default:
+		break;
+	}
+}
+
+static void found_number(struct walk *w, enum want want, struct sv v)
+{
+	struct chunk *c = w->ret;
+	int64_t n;
+
+	if (want < W_COMPLETION_TOKENS || want > W_REASONING_TOKENS ||
+	    !sv_to_i64(v, 0, INT32_MAX, &n))
+		return;
+	switch (want) {
+	case W_COMPLETION_TOKENS:
+		c->has_usage = true;
+		c->completion_tokens = (uint32_t)n;
+		break;
+	case W_PROMPT_TOKENS:
+		c->prompt_tokens = (uint32_t)n;
+		break;
+	case W_CACHED:
+		c->has_cached = true;
+		c->cached_tokens = (uint32_t)n;
+		break;
+	default:
+		c->has_reasoning_tokens = true;
+		c->reasoning_tokens = (uint32_t)n;
+		break;
+	}
+}
+
+/* Compares without decoding; a key written with escapes is decoded first. */
+static const struct key *find_key(enum at at, struct sv name)
+{
+	char plain[64];
+
+	if (at == AT_OTHER)
+		return NULL;
+	if (name.n > 0 && memchr(name.p, '\\', name.n)) {
+		if (name.n > sizeof(plain))
+			return NULL;
+		name = (struct sv){ plain, chunk_unescape(name, plain) };
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (keys[i].at == at && sv_is(name, keys[i].name))
+			return &keys[i];
+	return NULL;
+}
+
+static bool object(struct walk *w, enum at at)
+{
+	struct sv name;
+
+	w->p++;
+	blanks(w);
+	if (w->p < w->end && *w->p == '}') {
+		w->p++;
+		return true;
+	}
+	for (;;) {
+		const struct key *k;
+
+		blanks(w);
+		if (w->p == w->end || *w->p != '"' || !string(w, &name))
+			return false;
+		blanks(w);
+		if (w->p == w->end || *w->p != ':')
+			return false;
+		w->p++;
+		k = find_key(at, name);
+		if (!value(w, k ? k->want : W_NONE, k ? k->inside : AT_OTHER))
+			return false;
+		blanks(w);
+		if (w->p == w->end)
+			return false;
+		if (*w->p == '}') {
+			w->p++;
+			return true;
+		}
+		if (*w->p++ != ',') {
+			w->p--;
+			return false;
+		}
+	}
+}
+
+/* Only the first element of `choices`, but every one of `tool_calls`, leads anywhere. */
+static enum at element_at(enum at at, size_t index)
+{
+	if (at == AT_CHOICES && index == 0)
+		return AT_CHOICE;
+	return at == AT_TOOLS ? AT_TOOL : AT_OTHER;
+}
+
+static bool array(struct walk *w, enum at at)
+{
+	w->p++;
+	blanks(w);
+	if (w->p < w->end && *w->p == ']') {
+		w->p++;
+		return true;
+	}
+	for (size_t i = 0;; i++) {
+		if (!value(w, W_NONE, element_at(at, i)))
+			return false;
+		blanks(w);
+		if (w->p == w->end)
+			return false;
+		if (*w->p == ']') {
+			w->p++;
+			return true;
+		}
+		if (*w->p++ != ',') {
+			w->p--;
+			return false;
+		}
+	}
+}
+
+static void found_inside(struct walk *w, enum want want, bool is_array)
+{
+	if (want == W_ERROR)
+		w->ret->has_error = true;
+	else if (want == W_CHOICES)
+		w->ret->has_choices = is_array;
+	else if (want == W_DATA)
+		w->ret->has_embedding = is_array;
+}
+
+static bool value(struct walk *w, enum want want, enum at inside)
+{
+	struct sv v;
+	bool ok;
+
+	blanks(w);
+	if (w->p == w->end)
+		return false;
+	switch (*w->p) {
+	case '"':
+		if (!string(w, &v))
+			return false;
+		found_string(w, want, v);
+		return true;
+	case '{':
+	case '[':
+		if (++w->depth > CHUNK_DEPTH)
+			return false;
+		found_inside(w, want, *w->p == '[');
+		if (*w->p == '[')
+			ok = array(w,
+				   inside == AT_CHOICES || inside == AT_TOOLS ? inside : AT_OTHER);
+		else
+			ok = object(w,
+				    inside == AT_CHOICES || inside == AT_TOOLS ? AT_OTHER : inside);
+		w->depth--;
+		return ok;
+	case 't':
+		if (want == W_ERROR)
+			w->ret->has_error = true;
+		return word(w, "true");
+	case 'f':
+		return word(w, "false");
+	case 'n':
+		return word(w, "null");
+	default:
+		if (*w->p != '-' && (*w->p < '0' || *w->p > '9'))
+			return false;
+		if (!number(w, &v))
+			return false;
+		found_number(w, want, v);
+		return true;
+	}
+}
+
+/* Events of the responses endpoint carry their text in a top-level "delta". */
+static void settle_responses(struct walk *w)
+{
+	struct chunk *c = w->ret;
+
+	if (c->type.n == 0 || c->has_choices)
+		return;
+	if (sv_is(c->type, "response.output_text.delta"))
+		c->content = w->delta;
+	else if (sv_starts(c->type, "response.reasoning") && sv_ends(c->type, ".delta"))
+		c->reasoning = w->delta;
+	else if (sv_is(c->type, "response.function_call_arguments.delta"))
+		c->tool = w->delta.n > 0;
+	else if (sv_is(c->type, "error") || sv_is(c->type, "response.failed"))
+		c->has_error = true;
+	else if (sv_is(c->type, "response.completed"))
+		c->finish = SV("stop");
+	else if (sv_is(c->type, "response.incomplete"))
+		c->finish = SV("length");
+}
+
+bool chunk_parse(struct sv text, struct chunk *ret)
+{
+	struct walk w = {
+		.p = (const unsigned char *)text.p,
+		.end = (const unsigned char *)text.p + text.n,
+		.depth = 1,
+		.ret = ret,
+	};
+	bool ok;
+
+	*ret = (struct chunk){ 0 };
+	blanks(&w);
+	ok = w.p < w.end && *w.p == '{' && object(&w, AT_TOP);
+	if (ok) {
+		blanks(&w);
+		ok = w.p == w.end;
+	}
+	ret->bad_at = (size_t)(w.p - (const unsigned char *)text.p);
+	if (ok)
+		settle_responses(&w);
+	return ok;
+}
+
+static size_t utf8_put(unsigned cp, char *to)
+{
+	if (cp < 0x80) {
+		to[0] = (char)cp;
+		return 1;
+	}
+	if (cp < 0x800) {
+		to[0] = (char)(0xc0 | cp >> 6);
+		to[1] = (char)(0x80 | (cp & 63));
+		return 2;
+	}
+	if (cp < 0x10000) {
+		to[0] = (char)(0xe0 | cp >> 12);
+		to[1] = (char)(0x80 | (cp >> 6 & 63));
+		to[2] = (char)(0x80 | (cp & 63));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | cp >> 18);
+	to[1] = (char)(0x80 | (cp >> 12 & 63));
+	to[2] = (char)(0x80 | (cp >> 6 & 63));
+	to[3] = (char)(0x80 | (cp & 63));
+	return 4;
+}
+
+/* p is behind "\u"; gives how many bytes of the escape were used from there on. */
+static size_t unescape_u(const unsigned char *p, const unsigned char *end, char *to, size_t *n)
+{
+	int v = hex4(p, end), low;
+
+	if (v >= 0xd800 && v <= 0xdbff) {
+		low = hex4(p + 6, end);
+		*n += utf8_put(0x10000u + ((unsigned)(v - 0xd800) << 10) + (unsigned)(low - 0xdc00),
+			       to + *n);
+		return 10;
+	}
+	*n += utf8_put((unsigned)v, to + *n);
+	return 4;
+}
+
+size_t chunk_unescape(struct sv v, char *to)
+{
+	const unsigned char *p = (const unsigned char *)v.p, *end = p + v.n;
+	static const char from[] = "bfnrt", into[] = "\b\f\n\r\t";
+	size_t n = 0;
+
+	while (p < end) {
+		const char *hit;
+
+		if (*p != '\\') {
+			to[n++] = (char)*p++;
+			continue;
+		}
+		p++;
+		if (*p == 'u') {
+			p++;
+			p += unescape_u(p, end, to, &n);
+			continue;
+		}
+		hit = strchr(from, *p);
+		to[n++] = hit ? into[hit - from] : (char)*p;
+		p++;
+	}
+	return n;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The few fields of a streamed answer that a load run needs, out of one JSON text, by a walk that
+ * checks all of it (RFC 8259: UTF-8, escapes, numbers, nothing after the end) and builds nothing.
+ * Understood: OpenAI chat and completion objects and chunks, and the events of the responses
+ * endpoint.
+ *
+ * Where a member is given twice the last one counts. Only choices[0] is looked at.
+ */
+#pragma once
+
+#include "base/str.h"
+
+#define CHUNK_DEPTH 128
+
+/* What a string member held: the raw text between its quotes, escapes still in it. */
+struct chunk {
+	struct sv
+		content; /* choices[0].delta.content | .message.content | .text, or a text delta */
+	struct sv reasoning; /* .delta.reasoning_content | .delta.reasoning */
+	struct sv finish;    /* choices[0].finish_reason */
+	struct sv type;      /* of a responses event: "response.output_text.delta" */
+	bool tool;           /* a tool call that carries something */
+	bool has_choices, has_error, has_embedding;
+	bool has_usage, has_cached, has_reasoning_tokens;
+	uint32_t completion_tokens, prompt_tokens, cached_tokens, reasoning_tokens;
+	size_t bad_at; /* where it stops being JSON, when it does */
+};
+
+/* False: not one JSON object (ret->bad_at). The views point into `text`. */
+bool chunk_parse(struct sv text, struct chunk *ret);
+/* Undoes the escapes of a view that chunk_parse gave: at most v.n bytes into `to`; gives their
+ * number. */
+size_t chunk_unescape(struct sv v, char *to);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what the loops hold to one result. */
+#pragma once
+
+#include "load/loop.h"
+
+/* Moves records, token times and texts together, in order of schedule, with times from t0. */
+void gather(struct loop *loops, unsigned n_loops, const struct phase *p, struct load_result *ret);
+/* Tokens, outcomes that need the whole, golden answers, goodness, peak. Can be done again. */
+void settle(struct load_result *r, const struct load_conf *c);
+/* Fills the audit from the loops. */
+void audit(const struct loop *loops, unsigned n_loops, const struct phase *p,
+	   struct load_result *ret);
+/* Sets client_limited and the reasons from the audit's numbers. */
+void audit_judge(struct load_result *r);
+
+/* Type 7; sorts v; NAN of nothing. */
+double load_quantile(double *v, size_t n, double p);
+/* Compares two texts: *ret_at is the first different character (code point) when not the same. */
+bool golden_same(struct sv got, struct sv want, uint32_t *ret_at);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Was the client fit to measure this? Limits are set against what was measured: a lag matters as a
+ * share of the latency it enters. Receiving late does not move kernel stamps, so it counts only
+ * where stamps are missing or where it merged events.
+ */
+#include "load/gather.h"
+
+#include <math.h>
+
+#define LAG_FLOOR_NS (2 * NS_PER_MS) /* sending this late is never a reason */
+#define LAG_SHARE    0.05            /* of the median latency */
+#define CPU_SHARE    0.90
+#define MERGED_SHARE 0.05 /* of token events, merged because they were read late */
+#define UNSTAMPED    0.01
+#define OFFERED      0.99 /* of the requests scheduled have to be begun */
+#define RATE_SHARE   0.95
+
+static double median_of(const struct load_result *r, bool first_token)
+{
+	AUTO_FREE double *v = NULL;
+	size_t n = load_samples(r, first_token ? LOAD_TTFT : LOAD_E2E, &v);
+
+	return load_quantile(v, n, 0.5);
+}
+
+static void reason(struct load_result *r, const char *fmt, ...) PRINTF(2, 3);
+static void reason(struct load_result *r, const char *fmt, ...)
+{
+	struct load_audit *a = &r->audit;
+	size_t n = strlen(a->reasons);
+	va_list ap;
+
+	if (n && n + 2 < sizeof(a->reasons)) {
+		memcpy(a->reasons + n, "; ", 3);
+		n += 2;
+	}
+	va_start(ap, fmt);
+	(void)vsnprintf(a->reasons + n, sizeof(a->reasons) - n, fmt, ap);
+	va_end(ap);
+	a->client_limited = true;
+}
+
+static void judge_sending(struct load_result *r)
+{
+	const struct load_audit *a = &r->audit;
+	double median = median_of(r, /* first_token= */ true), limit = (double)LAG_FLOOR_NS;
+	size_t dropped = 0;
+
+	if (isnan(median))
+		median = median_of(r, /* first_token= */ false);
+	if (!isnan(median))
+		limit = fmax(limit, LAG_SHARE * median);
+	if (a->lag_p99_ns > limit)
+		reason(r, "requests sent late: p99 %.1f ms after their time", a->lag_p99_ns / 1e6);
+	for (size_t i = 0; i < r->n; i++)
+		dropped += r->v[i].outcome == LOAD_DROPPED;
+	if ((double)(r->n - dropped) < OFFERED * (double)r->n)
+		reason(r, "%zu of %zu requests never sent: no free place in time", dropped, r->n);
+	if (a->out_of_sockets)
+		reason(r, "out of descriptors or local ports");
+	if (!r->max_in_flight && a->rate_achieved < RATE_SHARE * a->rate_asked && !r->interrupted)
+		reason(r, "sent %.4g requests/s of %.4g", a->rate_achieved, a->rate_asked);
+}
+
+static void judge_receiving(struct load_result *r)
+{
+	const struct load_audit *a = &r->audit;
+	AUTO_FREE double *v = NULL;
+	size_t n = load_samples(r, LOAD_ITL, &v);
+	double limit = (double)NS_PER_MS;
+
+	if (n)
+		limit = fmax(limit, LAG_SHARE * load_quantile(v, n, 0.5));
+	if ((double)a->late > MERGED_SHARE * (double)a->events)
+		reason(r, "%.1f %% of token events read late and merged",
+		       100 * (double)a->late / (double)a->events);
+	/* Without stamps nothing tells how late we read, but waiting for a CPU bounds it from
+	 * below. */
+	if ((double)a->unstamped > UNSTAMPED * (double)a->events && a->runq_ns >= 0 && a->wakes &&
+	    (double)a->runq_ns / (double)a->wakes > limit)
+		reason(r, "no kernel stamps, and %.1f ms a wake waited for a CPU",
+		       (double)a->runq_ns / (double)a->wakes / 1e6);
+}
+
+void audit_judge(struct load_result *r)
+{
+	r->audit.client_limited = false;
+	r->audit.reasons[0] = '\0';
+	if (r->engine != LOAD_ENGINE_HTTP)
+		return;
+	judge_sending(r);
+	judge_receiving(r);
+	/* A closed loop drives as hard as it can; being busy is its nature, being late shows above.
+	 */
+	if (r->arrival != LOAD_CLOSED && r->audit.cpu_share > CPU_SHARE)
+		reason(r, "a loop used %.0f %% of a CPU", 100 * r->audit.cpu_share);
+}

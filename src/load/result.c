@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load/gather.h"
+
+#include "base/clock.h"
+#include "base/crypto.h"
+
+#include <math.h>
+
+#define RESULT_VERSION 1
+
+/* ---- JSON -------------------------------------------------------------------------------------
+ */
+
+static json_t *scaled(double v, double scale)
+{
+	if (isnan(v))
+		return NULL;
+	if (isinf(v))
+		return json_string(v > 0 ? "inf" : "-inf");
+	if (fabs(v * scale) > 9007199254740991.0)
+		return json_string("out of range");
+	return json_integer(llround(v * scale));
+}
+
+static json_t *metrics_json(const struct load_result *r)
+{
+	struct measurements m CLEANUP(measurements_release) = { 0 };
+	json_t *list = json_array();
+
+	load_metrics(r, &m);
+	for (size_t i = 0; i < m.n; i++) {
+		json_t *v = scaled(m.v[i].value, unit_scale(m.v[i].unit)), *o;
+
+		if (!v)
+			continue;
+		o = json_object();
+		json_put_str(o, "name", m.v[i].name);
+		json_put_str(o, "unit", unit_name(m.v[i].unit));
+		json_put_str(o, "direction", direction_name(m.v[i].dir));
+		json_put(o, "value", v);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *audit_json(const struct load_audit *a)
+{
+	json_t *o = json_object();
+
+	json_put_bool(o, "client_limited", a->client_limited);
+	json_put_str(o, "reasons", a->reasons);
+	json_put_int(o, "wall_ns", a->wall_ns);
+	json_put_int(o, "cpu_ns", a->cpu_ns);
+	if (a->runq_ns >= 0)
+		json_put_int(o, "run_queue_ns", a->runq_ns);
+	json_put(o, "cpu_share_e9", scaled(a->cpu_share, 1e9));
+	json_put_int(o, "token_events", (int64_t)a->events);
+	json_put_int(o, "merged_events", (int64_t)a->merged);
+	json_put_int(o, "late_events", (int64_t)a->late);
+	json_put_int(o, "unstamped_events", (int64_t)a->unstamped);
+	json_put_int(o, "reads", (int64_t)a->reads);
+	json_put_int(o, "wakes", (int64_t)a->wakes);
+	json_put(o, "stamp_lag_p50_ns", scaled(a->stamp_lag_p50_ns, 1));
+	json_put(o, "stamp_lag_p99_ns", scaled(a->stamp_lag_p99_ns, 1));
+	json_put(o, "stamp_lag_max_ns", scaled(a->stamp_lag_max_ns, 1));
+	json_put(o, "schedule_lag_p50_ns", scaled(a->lag_p50_ns, 1));
+	json_put(o, "schedule_lag_p99_ns", scaled(a->lag_p99_ns, 1));
+	json_put(o, "schedule_lag_max_ns", scaled(a->lag_max_ns, 1));
+	json_put(o, "rate_asked_e6", scaled(a->rate_asked, 1e6));
+	json_put(o, "rate_achieved_e6", scaled(a->rate_achieved, 1e6));
+	json_put(o, "in_flight_mean_e6", scaled(a->in_flight_mean, 1e6));
+	json_put(o, "little_e6", scaled(a->little, 1e6));
+	json_put_int(o, "clock_steps", (int64_t)a->clock_steps);
+	json_put_int(o, "allocations", (int64_t)a->allocations);
+	json_put_bool(o, "kernel_stamps", a->stamps);
+	json_put_bool(o, "out_of_sockets", a->out_of_sockets);
+	return o;
+}
+
+static json_t *conf_json(const struct load_result *r)
+{
+	static const char *const latencies[] = { "ttft", "itl", "tpot", "e2e" };
+	json_t *o = json_object(), *list = json_array();
+
+	json_put_str(o, "url", r->url);
+	json_put_str(o, "model", r->model);
+	json_put_str(o, "engine", load_engine_name(r->engine));
+	json_put_str(o, "endpoint", load_endpoint_name(r->endpoint));
+	json_put_str(o, "arrival", load_arrival_name(r->arrival));
+	json_put(o, "rate_e6", scaled(r->rate, 1e6));
+	json_put(o, "rate_to_e6", scaled(r->rate_to, 1e6));
+	json_put(o, "burstiness_e6", scaled(r->burstiness, 1e6));
+	json_put_int(o, "concurrency", r->concurrency);
+	json_put_int(o, "max_in_flight", r->max_in_flight);
+	json_put_int(o, "loops", r->loops);
+	json_put(o, "seed", json_integer((json_int_t)(r->seed & INT64_MAX)));
+	json_put_int(o, "duration_ns", r->duration_ns);
+	json_put_int(o, "timeout_ns", r->timeout_ns);
+	json_put_bool(o, "ignore_eos", r->ignore_eos);
+	json_put_bool(o, "stream", !r->no_stream);
+	json_put_bool(o, "keep_alive", !r->no_keep_alive);
+	json_put_bool(o, "tls_verified", !r->tls_insecure);
+	if (r->prompts_digest[0])
+		json_put_str(o, "prompts_digest", r->prompts_digest);
+	json_put_str(o, "schedule_digest", r->schedule_digest);
+	for (size_t i = 0; i < r->n_objectives; i++) {
+		json_t *v = json_object();
+
+		json_put_str(v, "latency", latencies[r->objectives[i].what]);
+		json_put(v, "p_e9", scaled(r->objectives[i].p, 1e9));
+		json_put_int(v, "limit_ns", r->objectives[i].limit_ns);
+		json_array_append_new(list, v);
+	}
+	json_put(o, "objectives", list);
+	return o;
+}
+
+/* How many requests failed for which reason, most first. */
+struct failure {
+	uint8_t outcome;
+	const char *detail;
+	size_t n;
+};
+struct failures {
+	struct failure v[64];
+	size_t n;
+};
+
+static int most_first(const void *a, const void *b)
+{
+	const struct failure *x = a, *y = b;
+
+	if (x->n != y->n)
+		return x->n < y->n ? 1 : -1;
+	if (x->outcome != y->outcome)
+		return x->outcome < y->outcome ? -1 : 1;
+	return strcmp(x->detail, y->detail);
+}
+
+static void count_failures(const struct load_result *r, struct failures *f)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct load_req *q = &r->v[i];
+		size_t k = 0;
+
+		if (q->outcome == LOAD_OK)
+			continue;
+		while (k < f->n &&
+		       (f->v[k].outcome != q->outcome || !streq(f->v[k].detail, q->detail)))
+			k++;
+		if (k == ARRAY_SIZE(f->v))
+			continue;
+		if (k == f->n)
+			f->v[f->n++] = (struct failure){ q->outcome, q->detail, 0 };
+		f->v[k].n++;
+	}
+	qsort(f->v, f->n, sizeof(f->v[0]), most_first);
+}
+
+static json_t *failures_json(const struct load_result *r)
+{
+	struct failures f = { 0 };
+	json_t *list = json_array();
+
+	count_failures(r, &f);
+	for (size_t i = 0; i < f.n; i++) {
+		json_t *o = json_object();
+
+		json_put_str(o, "outcome", load_outcome_name((enum load_outcome)f.v[i].outcome));
+		json_put_str(o, "detail", f.v[i].detail);
+		json_put_int(o, "requests", (int64_t)f.v[i].n);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* Digest of all answers in order of schedule: equal runs of a deterministic server agree in it. */
+static void answers_digest(const struct load_result *r, char ret[SHA256_HEX])
+{
+	struct sha256 h CLEANUP(sha256_release) = { 0 };
+	uint8_t digest[SHA256_LEN];
+
+	sha256_init(&h);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct load_req *q = &r->v[i];
+		char line[64];
+		int n = snprintf(line, sizeof(line), "%u %u\n", q->prompt, q->answer_n);
+
+		sha256_add(&h, line, (size_t)n);
+		sha256_add(&h, r->text + q->answer_at, q->answer_n);
+	}
+	sha256_end(&h, digest);
+	hex_of(digest, sizeof(digest), ret);
+}
+
+json_t *load_result_to_json(const struct load_result *r)
+{
+	json_t *o = json_object();
+	char digest[SHA256_HEX];
+	int64_t from, to;
+
+	json_put_str(o, "schema", "load");
+	json_put_int(o, "version", RESULT_VERSION);
+	json_put_int(o, "started_at_ms", r->wall_ms);
+	json_put_bool(o, "interrupted", r->interrupted);
+	json_put(o, "conf", conf_json(r));
+	json_put(o, "metrics", metrics_json(r));
+	json_put(o, "failures", failures_json(r));
+	json_put(o, "audit", audit_json(&r->audit));
+	json_put_int(o, "warmup_requests", (int64_t)r->n_warmup);
+	json_put_int(o, "warmup_ok", (int64_t)r->n_warmup_ok);
+	json_put_int(o, "repeated_prompts", (int64_t)r->repeated_prompts);
+	json_put_int(o, "attempts", (int64_t)r->attempts);
+	answers_digest(r, digest);
+	json_put_str(o, "answers_digest", digest);
+	if (load_steady(r, &from, &to)) {
+		json_put_int(o, "steady_from_ns", from);
+		json_put_int(o, "steady_to_ns", to);
+	}
+	return o;
+}
+
+/* ---- text -------------------------------------------------------------------------------------
+ */
+
+static void add_value(struct str *s, double v, enum unit u)
+{
+	AUTO_FREE char *text = isnan(v)   ? xstrdup("-")
+			       : isinf(v) ? xstrdup("inf")
+					  : quantity_text(v, u);
+
+	str_addf(s, "  %12s", text);
+}
+
+static double value_of(const struct measurements *m, const char *name, const char *stat)
+{
+	AUTO_FREE char *full = xasprintf("%s%s", name, stat);
+	const struct measurement *it = measurements_find(m, full);
+
+	return it ? it->value : NAN;
+}
+
+static void add_latency(struct str *s, const struct measurements *m, const char *name)
+{
+	static const char *const stats[] = { ".mean", ".p50", ".p90", ".p95", ".p99", ".max" };
+
+	if (isnan(value_of(m, name, ".p50")))
+		return;
+	str_addf(s, "%-14s", name);
+	for (size_t i = 0; i < ARRAY_SIZE(stats); i++)
+		add_value(s, value_of(m, name, stats[i]), UNIT_NS);
+	str_addc(s, '\n');
+}
+
+static void add_line(struct str *s, const struct measurements *m, const char *label,
+		     const char *name, const char *more)
+{
+	const struct measurement *a = measurements_find(m, name);
+	const struct measurement *b = more ? measurements_find(m, more) : NULL;
+	AUTO_FREE char *text = NULL;
+
+	if (!a || isnan(a->value))
+		return;
+	text = quantity_text(a->value, a->unit);
+	str_addf(s, "%-24s %s", label, text);
+	if (b && !isnan(b->value)) {
+		AUTO_FREE char *steady = quantity_text(b->value, b->unit);
+
+		str_addf(s, " (steady part %s)", steady);
+	}
+	str_addc(s, '\n');
+}
+
+char *load_result_text(const struct load_result *r)
+{
+	static const char *const names[] = { "ttft", "ttft_visible", "itl",     "tpot",
+					     "e2e",  "client_queue", "connect", "tls" };
+	struct measurements m CLEANUP(measurements_release) = { 0 };
+	struct failures f = { 0 };
+	struct str s = { 0 };
+
+	load_metrics(r, &m);
+	count_failures(r, &f);
+	str_addf(&s, "%s arrivals, %zu requests, peak %u in flight%s\n",
+		 load_arrival_name(r->arrival), r->n, r->peak,
+		 r->interrupted ? ", INTERRUPTED" : "");
+	str_addf(&s, "%-14s  %12s  %12s  %12s  %12s  %12s  %12s\n", "", "mean", "p50", "p90", "p95",
+		 "p99", "max");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		add_latency(&s, &m, names[i]);
+	if (f.n) {
+		str_addf(&s, "with failed requests as infinite: ttft p50");
+		add_value(&s, value_of(&m, "ttft.p50", ".all"), UNIT_NS);
+		str_addf(&s, "  p99");
+		add_value(&s, value_of(&m, "ttft.p99", ".all"), UNIT_NS);
+		str_addc(&s, '\n');
+	}
+	add_line(&s, &m, "throughput", "throughput", "throughput.steady");
+	add_line(&s, &m, "output", "output_tokens_per_s", "output_tokens_per_s.steady");
+	add_line(&s, &m, "errors", "errors", NULL);
+	add_line(&s, &m, "goodput", "goodput", NULL);
+	add_line(&s, &m, "answers as wanted", "answers.match", NULL);
+	for (size_t i = 0; i < f.n; i++)
+		str_addf(&s, "  %zu %s%s%s\n", f.v[i].n,
+			 load_outcome_name((enum load_outcome)f.v[i].outcome),
+			 f.v[i].detail[0] ? ": " : "", f.v[i].detail);
+	if (r->repeated_prompts)
+		str_addf(&s,
+			 "%llu requests repeat a prompt sent before: a prefix cache makes them "
+			 "faster\n",
+			 (unsigned long long)r->repeated_prompts);
+	if (r->audit.client_limited)
+		str_addf(&s, "CLIENT LIMITED, no verdict can rest on this: %s\n", r->audit.reasons);
+	return str_steal(&s);
+}
+
+char *load_golden_text(const struct load_result *r)
+{
+	AUTO_FREE bool *seen = xcalloc(r->n_prompt_ids + 1, sizeof(*seen));
+	struct str s = { 0 };
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct load_req *q = &r->v[i];
+		AUTO_JSON json_t *o = NULL;
+		AUTO_FREE char *text = NULL;
+
+		if (q->outcome != LOAD_OK || q->answer_cut || q->prompt >= r->n_prompt_ids ||
+		    seen[q->prompt])
+			continue;
+		seen[q->prompt] = true;
+		o = json_object();
+		json_put_str(o, "id", r->prompt_ids[q->prompt]);
+		json_put(o, "answer", json_stringn(r->text + q->answer_at, q->answer_n));
+		text = json_text(o, /* pretty= */ false);
+		str_add(&s, text);
+		str_addc(&s, '\n');
+	}
+	return str_steal(&s);
+}
