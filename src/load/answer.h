@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One answer as it comes in: bytes with their arrival time in, a request record out. No socket and
- *no clock here, so that everything a server can do to us is tested without either.
+ * no clock here, so that everything a server can do to us is tested without either.
  *
  *	answer_begin(&a, &ctx, req);
  *	while (answer_feed(&a, bytes, at, flags) == ANSWER_MORE) ...       one call for each read

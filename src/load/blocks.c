@@ -40,7 +40,7 @@ void blocks_ahead(struct blocks *b, size_t count, bool slowly)
 
 uint32_t blocks_take(struct blocks *b)
 {
-	if (b->used == b->n_slabs * BLOCKS_A_SLAB) {
+	if (b->used >= b->n_slabs * BLOCKS_A_SLAB) {
 		if (!map_slab(b))
 			return 0;
 		b->grown++;

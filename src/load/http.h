@@ -10,9 +10,9 @@
  *	at the end of the connection: http_eof(&h)
  *
  * Strict means: CRLF line ends, no folded headers, no blank before a header's colon, no
- *Content-Length beside Transfer-Encoding, equal repeated Content-Lengths only, no transfer coding
- *but chunked, no content coding. Interim (1xx) responses are passed over and counted; 101 is
- *refused.
+ * Content-Length beside Transfer-Encoding, equal repeated Content-Lengths only, no transfer coding
+ * but chunked, no content coding. Interim (1xx) responses are passed over and counted; 101 is
+ * refused.
  */
 #pragma once
 

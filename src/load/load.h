@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The load engine: sends requests at times fixed before the run, follows every answer as it
- *streams, and says what it saw, how it knows, and whether it was fit to know.
+ * The load engine: sends requests at times fixed before the run, follows every answer while it
+ * streams, and says what it saw, how it knows, and whether it was fit to know.
  *
  *	struct load_conf conf;
  *	struct load_prompts prompts CLEANUP(load_prompts_release) = { 0 };
@@ -14,13 +14,13 @@
  *	conf.prompts = &prompts;
  *	conf.rate = 4;                             requests a second, Poisson
  *	conf.duration_ns = 120 * NS_PER_S;
- *	TRY(load_run(&conf, &res, err));           refused, reset, timed out ... are outcomes, not
- *errors load_metrics(&res, &m);                    "ttft.p99", "throughput", "errors", "goodput",
- *... if (res.audit.client_limited) ...          its timing can't support a verdict
+ *	TRY(load_run(&conf, &res, err));           0 also when requests were refused, cut, ...
+ *	load_metrics(&res, &m);                    "ttft.p99", "throughput", "errors", ...
+ *	if (res.audit.client_limited) ...          its timing can't support a verdict
  *
  * Times are int64_t ns. In a result they count from res.t0 (CLOCK_MONOTONIC, the start of the
- *measured part); LOAD_NONE stands for "did not happen" and never for 0. A warm-up has its own
- *records, which enter no metric.
+ * measured part); LOAD_NONE stands for "did not happen" and never for 0. A warm-up has its own
+ * records, which enter no metric.
  *
  * Definitions (in full in twice-load(1)):
  *	scheduled    set by the arrival process before the run; every latency counts from here

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Server-sent events, the full grammar (WHATWG HTML 9.2.6): lines end in CRLF, LF or CR; a byte
- *order mark at the start; comments; `data` lines joined by LF; one blank after the colon is
- *dropped; an event without data is not dispatched; one that the stream's end cuts off is not
- *dispatched either.
+ * order mark at the start; comments; `data` lines joined by LF; one blank after the colon is
+ * dropped; an event without data is not dispatched; one that the stream's end cuts off is not
+ * dispatched either.
  *
  *	struct sv in = piece;                               however odd its size
  *	while ((what = sse_next(&sse, &in, &ev)) != SSE_MORE)

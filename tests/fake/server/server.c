@@ -6,8 +6,8 @@
  *	            [--tls CERT KEY]
  *
  * Prints "port N" and serves until its standard input ends. Any POST is answered by the script,
- *whose turns go round; a path that begins with "/s/SCRIPT/" has its own. "X-Request-Id" names the
- *request in:
+ * whose turns go round; a path that begins with "/s/SCRIPT/" has its own. "X-Request-Id" names the
+ * request in:
  *
  *	GET  /truth {"requests":..,"connections":..,"active_max":..,"aborted":..,"repeated":..} GET
  * /truth/events  one line a request: {"id":"..","received":ns,"sent":[ns,...]}, CLOCK_MONOTONIC;
