@@ -34,9 +34,16 @@ static double beta_fraction(double a, double b, double x)
 	return h;
 }
 
-static double ln_beta(double a, double b)
+double ln_gamma(double x)
 {
-	return lgamma(a) + lgamma(b) - lgamma(a + b);
+	int sign;
+
+	return lgamma_r(x, &sign);
+}
+
+double ln_beta(double a, double b)
+{
+	return ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b);
 }
 
 double ibeta(double a, double b, double x)
@@ -142,26 +149,41 @@ double norm_quantile(double p)
 	return x - e * sqrt(2 * M_PI) * exp(x * x / 2);
 }
 
-double t_cdf(double t, double df)
+double t_upper(double t, double df)
 {
 	double tail;
 
-	if (isnan(t))
+	if (isnan(t) || !(df > 0))
 		return NAN;
+	if (isinf(t))
+		return t > 0 ? 0 : 1;
 	tail = 0.5 * ibeta(df / 2, 0.5, df / (df + t * t));
-	return t > 0 ? 1 - tail : tail;
+	return t > 0 ? tail : 1 - tail;
+}
+
+double t_cdf(double t, double df)
+{
+	return t_upper(-t, df);
 }
 
 double t_quantile(double p, double df)
 {
-	double x, t;
+	double tail = p < 0.5 ? p : 1 - p, x, t;
 
+	if (isnan(p) || !(df > 0))
+		return NAN;
 	if (!(p > 0 && p < 1))
-		return p <= 0 ? -INFINITY : p >= 1 ? INFINITY : NAN;
+		return p <= 0 ? -INFINITY : INFINITY;
 	if (p == 0.5)
 		return 0;
-	x = ibeta_inv(df / 2, 0.5, 2 * (p < 0.5 ? p : 1 - p));
-	t = sqrt(df * (1 - x) / x);
+	/* Near the middle x = df / (df + t^2) is close to 1 and would lose t: solve for 1 - x. */
+	if (tail < 0.25) {
+		x = ibeta_inv(df / 2, 0.5, 2 * tail);
+		t = sqrt(df * (1 - x) / x);
+	} else {
+		x = ibeta_inv(0.5, df / 2, 1 - 2 * tail);
+		t = sqrt(df * x / (1 - x));
+	}
 	return p < 0.5 ? -t : t;
 }
 
@@ -169,5 +191,60 @@ double f_upper(double f, double d1, double d2)
 {
 	if (isnan(f))
 		return NAN;
+	if (isinf(f))
+		return f > 0 ? 0 : 1;
 	return f <= 0 ? 1 : ibeta(d2 / 2, d1 / 2, d2 / (d2 + d1 * f));
+}
+
+double binom_cdf(double k, double n, double p)
+{
+	k = floor(k);
+	if (isnan(k) || isnan(n) || !(p >= 0 && p <= 1))
+		return NAN;
+	if (k < 0)
+		return 0;
+	if (k >= n)
+		return 1;
+	return ibeta(n - k, k + 1, 1 - p);
+}
+
+/* Gauss-Legendre, 16 points, the positive half (Abramowitz & Stegun, table 25.4). */
+static const double gauss_x[] = { 0.095012509837637440185, 0.281603550779258913230,
+				  0.458016777657227386342, 0.617876244402643748447,
+				  0.755404408355003033895, 0.865631202387831743880,
+				  0.944575023073232576078, 0.989400934991649932596 };
+static const double gauss_w[] = { 0.189450610455068496285, 0.182603415044923588867,
+				  0.169156519395002538189, 0.149595988816576732081,
+				  0.124628971255533872052, 0.095158511682492784810,
+				  0.062253523938647892863, 0.027152459411754094852 };
+
+/* P(Z <= t s - delta) times the density of s = chi_df / sqrt(df) at s. */
+static double nct_slice(double s, double t, double df, double delta, double ln_scale)
+{
+	if (s <= 0)
+		return 0;
+	return exp(ln_scale + (df - 1) * log(s) - df * s * s / 2) * norm_cdf(t * s - delta);
+}
+
+double nct_cdf(double t, double df, double delta)
+{
+	/* s has mean near 1 and sd near 1 / sqrt(2 df); 13 of them on either side hold all but
+	 * 1e-20 for any df >= 1 (its tails are lighter than the normal's above 1). */
+	double ln_scale = log(2) + df / 2 * log(df / 2) - ln_gamma(df / 2);
+	double reach = 13 / sqrt(2 * df), lo = MAX(0.0, 1 - reach), hi = 1 + reach, sum = 0;
+	const int panels = 48;
+	double half = (hi - lo) / panels / 2;
+
+	if (isnan(t) || isnan(delta) || !(df > 0))
+		return NAN;
+	for (int i = 0; i < panels; i++) {
+		double mid = lo + (2 * i + 1) * half, part = 0;
+
+		for (size_t j = 0; j < ARRAY_SIZE(gauss_x); j++)
+			part += gauss_w[j] *
+				(nct_slice(mid - half * gauss_x[j], t, df, delta, ln_scale) +
+				 nct_slice(mid + half * gauss_x[j], t, df, delta, ln_scale));
+		sum += part * half;
+	}
+	return MIN(sum, 1.0);
 }

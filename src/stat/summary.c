@@ -124,3 +124,10 @@ double autocorrelation(const double *v, size_t n)
 	}
 	return den > 0 ? num / den : NAN;
 }
+
+double effective_size(const double *v, size_t n)
+{
+	double r = autocorrelation(v, n);
+
+	return (double)n * (1 - r) / (1 + r);
+}

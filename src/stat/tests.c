@@ -71,64 +71,37 @@ void variance_components(const double *v, const size_t *group, size_t n, size_t 
 	ret->p = f_upper(ret->f, (double)(k - 1), (double)(n - k));
 }
 
-double cp_lower(unsigned x, unsigned n, double conf)
+static void t_finish(struct t_test *ret)
 {
-	return x == 0 ? 0 : ibeta_inv(x, n - x + 1, 1 - conf);
+	ret->t = ret->diff / ret->se;
+	ret->p_greater = t_upper(ret->t, ret->df);
 }
 
-double cp_upper(unsigned x, unsigned n, double conf)
+void t_welch(const double *a, size_t n, const double *b, size_t m, struct t_test *ret)
 {
-	return x == n ? 1 : ibeta_inv(x + 1, n - x, conf);
+	double va = stdev(a, n), vb = stdev(b, m);
+
+	va *= va / (double)n;
+	vb *= vb / (double)m;
+	*ret = (struct t_test){ .diff = mean(b, m) - mean(a, n), .se = sqrt(va + vb) };
+	ret->df = (va + vb) * (va + vb) / (va * va / (double)(n - 1) + vb * vb / (double)(m - 1));
+	t_finish(ret);
 }
 
-void wilson(unsigned x, unsigned n, double conf, double *ret_lo, double *ret_hi)
+void t_pooled(const double *a, size_t n, const double *b, size_t m, struct t_test *ret)
 {
-	double z = norm_quantile(0.5 + conf / 2), p = (double)x / n, z2 = z * z;
-	double mid = (p + z2 / (2.0 * n)) / (1 + z2 / n);
-	double half = z * sqrt(p * (1 - p) / n + z2 / (4.0 * n * n)) / (1 + z2 / n);
+	double sa = stdev(a, n), sb = stdev(b, m), df = (double)(n + m - 2);
+	double var = ((double)(n - 1) * sa * sa + (double)(m - 1) * sb * sb) / df;
 
-	*ret_lo = x == 0 ? 0 : MAX(0.0, mid - half);
-	*ret_hi = x == n ? 1 : MIN(1.0, mid + half);
+	*ret = (struct t_test){ .diff = mean(b, m) - mean(a, n),
+				.se = sqrt(var * (1 / (double)n + 1 / (double)m)),
+				.df = df };
+	t_finish(ret);
 }
 
-/* P(T <= t) of the noncentral t by integrating over the chi of the denominator: Simpson on a grid
- * fine enough for 1e-10 at the small n it is asked for. */
-static double nct_cdf(double t, double df, double delta)
+double t_tost(const struct t_test *t, double margin, double *ret_p_lower, double *ret_p_upper)
 {
-	/* s = chi_df / sqrt(df); density of chi: 2^(1-df/2) x^(df-1) e^(-x^2/2) / Gamma(df/2) */
-	double top = sqrt(df) + 12, h, s = 0;
-	int steps = 4000;
-
-	h = top / steps;
-	for (int i = 1; i <= steps; i++) {
-		double x = i * h;
-		double ln_density =
-			(1 - df / 2) * M_LN2 + (df - 1) * log(x) - x * x / 2 - lgamma(df / 2);
-		double f = exp(ln_density) * norm_cdf(t * x / sqrt(df) - delta);
-
-		s += f * (i == steps ? 1 : i % 2 ? 4 : 2);
-	}
-	/* At x = 0 the density is 0 for df > 1; for df = 1 it is sqrt(2/pi). */
-	if (df == 1)
-		s += sqrt(2 / M_PI) * norm_cdf(-delta);
-	return s * h / 3;
-}
-
-double tolerance_factor(unsigned n, double coverage, double conf)
-{
-	double delta = norm_quantile(coverage) * sqrt(n), lo = 0, hi = 1;
-
-	if (n < 2)
-		return INFINITY;
-	while (nct_cdf(hi, n - 1, delta) < conf && hi < 1e7)
-		hi *= 2;
-	for (int i = 0; i < 200 && hi - lo > 1e-13 * hi; i++) {
-		double mid = lo + (hi - lo) / 2;
-
-		if (nct_cdf(mid, n - 1, delta) < conf)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return (lo + hi) / 2 / sqrt(n);
+	*ret_p_lower = t_upper((t->diff + margin) / t->se, t->df);
+	*ret_p_upper = t_cdf((t->diff - margin) / t->se, t->df);
+	return MAX(*ret_p_lower, *ret_p_upper);
 }

@@ -40,55 +40,68 @@ static void a_failed_repetition_is_infinitely_worse(void)
 	CHECK(isinf(s.ucb) && isinf(s.lcb));
 }
 
-static const unsigned looks[] = { 3, 4, 5, 6, 8, 10 };
-static const double spend[] = { .40, .52, .64, .76, .88, 1 };
-
-static void the_kept_table_is_the_one_that_is_made(void)
+/* Above what doubles hold exactly the shares are made another way: both agree where they meet. */
+static void large_sizes_agree_with_small_ones(void)
 {
-	for (unsigned m = 5; m <= 8; m++) {
-		int kept[6], made[6];
-		double cum[6];
+	double a[28 * 28 + 1], b[30 * 28 + 1];
+	double mid = 28 * 30 / 2., sd = sqrt(28 * 30 * 59 / 12.);
 
-		sequential_counts(m, looks, spend, 6, 0.01, kept, NULL);
-		sequential_counts(m, looks, spend, 6, 0.01, made, cum);
-		for (int i = 0; i < 6; i++)
-			CHECK_INT(kept[i], made[i]);
-		CHECK(cum[5] <= 0.01 && cum[5] > 0.005);
+	mw_cdf_all(28, 28, a); /* exact */
+	mw_cdf_all(30, 28, b); /* shares */
+	CHECK_NEAR(a[28 * 28], 1, 0);
+	CHECK_NEAR(b[30 * 28], 1, 0);
+	/* symmetric about nm/2, and the normal limit */
+	for (unsigned u = 0; u < 28 * 30; u++)
+		CHECK_NEAR(b[u], 1 - b[28 * 30 - 1 - u], 1e-12);
+	for (int z = -3; z <= 3; z++) {
+		double u = floor(mid + z * sd);
+
+		CHECK_NEAR(b[(size_t)u], norm_cdf((u + 0.5 - mid) / sd), 2e-3);
 	}
+	/* One more recurrence step from the exact side: P(.; 29, 28) from both neighbours. */
+	CHECK_NEAR(mw_cdf(0, 29, 28), mw_cdf(0, 28, 28) * 29 / 57 * 1, 1e-25);
 }
 
-/* The promise itself, by brute force: under "no difference but exactly the margin" the order of
- * bank and candidate is uniform, and accepted (U <= c at some look) happens at most one time in
- * a hundred. */
-static void accepts_wrongly_at_most_once_in_a_hundred(void)
+/* Wilcoxon (1945): 5 pairs, all up: 1/32; the classic table's W <= 0 at n = 5. */
+static void signed_ranks_by_hand(void)
 {
-	int c[6], accepted = 0, n = 40000;
-	struct rng r = { 7 };
+	static const double up[] = { 1, 2, 3, 4, 5 }, mixed[] = { 1, -2, 3, 4, 0, 5 },
+			    tied[] = { 1, 1, -1 };
+	struct signed_rank r;
 
-	sequential_counts(10, looks, spend, 6, 0.01, c, NULL);
-	for (int s = 0; s < n; s++) {
-		double bank[10], cand[10];
-		bool done = false;
+	signed_rank(up, 5, &r);
+	CHECK_NEAR(r.w, 15, 0);
+	CHECK_NEAR(r.p_greater, 1 / 32., 1e-15);
+	CHECK_NEAR(r.p_less, 1, 1e-15);
+	signed_rank(mixed, 6, &r);
+	CHECK_INT(r.n, 5); /* the zero says nothing */
+	CHECK_NEAR(r.w, 13, 0);
+	CHECK_NEAR(r.p_greater, 3 / 32., 1e-15); /* W' in {13, 14, 15}: 1 each */
+	signed_rank(tied, 3, &r);
+	CHECK_NEAR(r.w, 4, 0);
+	CHECK_NEAR(r.p_greater, 0.5, 1e-15);
+	signed_rank(tied, 0, &r);
+	CHECK_NEAR(r.p_greater, 1, 0);
+}
 
-		for (int i = 0; i < 10; i++)
-			bank[i] = rng_unit(&r);
-		for (int i = 0; i < 10; i++)
-			cand[i] = rng_unit(&r);
-		for (int k = 0; k < 6 && !done; k++) {
-			int u = 0;
+static void pairs_have_a_centre_and_bounds(void)
+{
+	static const double d[] = { 1, 2, 3, 4, 5 };
+	double s, lo, hi;
 
-			for (unsigned i = 0; i < looks[k]; i++)
-				for (int j = 0; j < 10; j++)
-					u += cand[i] > bank[j];
-			done = u <= c[k];
-		}
-		accepted += done;
-	}
-	/* 0.99 % exactly; five standard errors either way. */
-	CHECK(accepted > n * 0.0074 && accepted < n * 0.0124);
+	/* P(W <= 0) = 1/32: at 96 % the extremes bound; at 99 % nothing does. */
+	paired_shift(d, 5, 0.96, &s, &lo, &hi);
+	CHECK_NEAR(s, 3, 0);
+	CHECK_NEAR(lo, 1, 0);
+	CHECK_NEAR(hi, 5, 0);
+	paired_shift(d, 5, 0.90, &s, &lo, &hi);
+	CHECK(lo > 1 && hi < 5);
+	paired_shift(d, 5, 0.99, &s, &lo, &hi);
+	CHECK(isinf(lo) && isinf(hi));
+	paired_shift(d, 0, 0.99, &s, &lo, &hi);
+	CHECK(isnan(s));
 }
 
 TEST_MAIN(TEST(counts_of_the_textbook), TEST(a_shift_has_its_bounds),
-	  TEST(a_failed_repetition_is_infinitely_worse),
-	  TEST(the_kept_table_is_the_one_that_is_made),
-	  TEST(accepts_wrongly_at_most_once_in_a_hundred))
+	  TEST(a_failed_repetition_is_infinitely_worse), TEST(large_sizes_agree_with_small_ones),
+	  TEST(signed_ranks_by_hand), TEST(pairs_have_a_centre_and_bounds))

@@ -45,6 +45,8 @@ static void a_drift_shows_in_the_autocorrelation(void)
 
 	CHECK(autocorrelation(drift, 8) > 0.5);
 	CHECK(autocorrelation(zigzag, 8) < -0.8);
+	CHECK(effective_size(drift, 8) < 2.5);
+	CHECK(effective_size(zigzag, 8) > 8);
 }
 
 TEST_MAIN(TEST(sums_up), TEST(quantiles_by_their_definitions), TEST(infinite_values_stay_infinite),
