@@ -205,7 +205,7 @@ static void read_checks(struct reading *r, const struct check_schema *const *sch
 				 name, got);
 			continue;
 		}
-		for (size_t n = 0; n < y->n; n++)
+		for (size_t n = 0; n < y->n && !is_full(r); n++)
 			read_check(r, schemas, listed[i], &y->v[n], c);
 	}
 }
@@ -489,6 +489,10 @@ bool contract_help(const struct check_schema *const *schemas, const char *topic,
 	}
 	if (strchr(topic, '/'))
 		return sv_split(&name, '/', &layer) && help_checks(schemas, layer, name, ret);
+	if (streq(topic, "metrics")) {
+		metrics_help(ret);
+		return true;
+	}
 	if (streq(topic, "command")) {
 		fields_help(command_fields, 0, ret);
 		return true;

@@ -92,6 +92,8 @@ static void unknown_key(struct reading *r, const struct field *fields, const str
 	const char *names[80] = { NULL };
 	size_t n = 0;
 
+	if (is_full(r))
+		return;
 	for (const struct field *f = fields; f->name && n + 1 < ARRAY_SIZE(names); f++)
 		names[n++] = f->name;
 	near = nearest_text(v->key, names);

@@ -15,6 +15,11 @@ struct reading {
 	struct str path; /* of the map that is read: "workload_check.load"; "" at the top */
 };
 
+/* So many mistakes were found that no more are kept: looking for near names would only cost time. */
+static inline bool is_full(const struct reading *r)
+{
+	return r->bad->n >= PROBLEMS_MAX;
+}
 void complain(struct reading *r, unsigned line, unsigned col, const char *fmt, ...) PRINTF(4, 5);
 /* "'soon'", "nothing", "a list", "a map": what stands there, for messages. Caller frees. */
 char *yaml_got(const struct yaml *y) MUST_USE;
@@ -71,6 +76,8 @@ enum { METRIC_NAMES_MAX = 200 };
 /* Names the contract's workload can be measured by, NULL-ended; borrowed. */
 void metric_names(const struct contract *c, const char *ret[METRIC_NAMES_MAX]);
 const char *workload_how_name(enum workload_how how); /* "serve" "train" "command" */
+
+void metrics_help(struct str *ret); /* all of them as text for people */
 
 /* objective.c */
 void objectives_read(struct reading *r, const struct yaml *root, struct contract *c);

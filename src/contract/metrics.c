@@ -169,3 +169,19 @@ void contract_goodput(const struct contract *c, struct goodput_limits *ret)
 	*ret = (struct goodput_limits){ tightest(c, "ttft"), tightest(c, "tpot"),
 					tightest(c, "itl"), tightest(c, "e2e") };
 }
+
+void metrics_help(struct str *ret)
+{
+	for (int how = HOW_SERVE; how <= HOW_COMMAND; how++) {
+		str_addf(ret, "%s:\n", workload_how_name((enum workload_how)how));
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			const struct row *w = &rows[i];
+
+			if (w->flags & 1 << how)
+				str_addf(ret, "  %-26s %-15s %-6s %s%s\n", w->name,
+					 unit_name(w->unit), direction_name(w->dir), w->help,
+					 w->flags & LOADED ? " (with load)" : "");
+		}
+	}
+	str_add(ret, "  and those of 'extract' in a command\n");
+}

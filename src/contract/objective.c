@@ -189,7 +189,7 @@ void objectives_read(struct reading *r, const struct yaml *root, struct contract
 			 "'objectives': expected a list of limits, got %s", got);
 		return;
 	}
-	for (size_t i = 0; i < list->n; i++)
+	for (size_t i = 0; i < list->n && !is_full(r); i++)
 		read_objective(r, &list->v[i], c);
 	check_idle(r, &c->workload_check.objectives);
 	contract_goodput(c, &g);
@@ -336,7 +336,7 @@ void compare_read(struct reading *r, const struct yaml *root, struct contract *c
 			 "'compare': expected a map of metrics to margins, got %s", got);
 		return;
 	}
-	for (size_t i = 0; y && i < y->n; i++)
+	for (size_t i = 0; y && i < y->n && !is_full(r); i++)
 		read_compare_entry(r, &y->v[i], c);
 	for (size_t i = 0; i < c->compare.n; i++)
 		gates += c->compare.v[i].gate;

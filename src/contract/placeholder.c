@@ -86,7 +86,7 @@ void placeholders_check(struct reading *r, const char *key, const struct yaml *y
 {
 	struct sv name;
 
-	while (next_name(&text, NULL, &name)) {
+	while (!is_full(r) && next_name(&text, NULL, &name)) {
 		AUTO_FREE char *copy = sv_dup(name);
 
 		check_one(r, key, y, copy);

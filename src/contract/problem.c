@@ -25,7 +25,7 @@ void complain(struct reading *r, unsigned line, unsigned col, const char *fmt, .
 	struct problem *p;
 	va_list ap;
 
-	if (r->bad->n >= PROBLEMS_MAX)
+	if (is_full(r))
 		return;
 	va_start(ap, fmt);
 	str_vaddf(&s, fmt, ap);

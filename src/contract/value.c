@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "contract/internal.h"
 #include <math.h>
+#include <strings.h>
 
 enum { NAME_MAX_CHARS = 128 };
 
@@ -262,7 +263,7 @@ static void read_enums(struct reading *r, const struct field *f, const struct ya
 	if (!each(r, f, y, "a list", &n))
 		return;
 	*ret = 0;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !is_full(r); i++) {
 		int k;
 
 		if (find_name(r, f, item(y, i), &k))
@@ -293,6 +294,24 @@ static bool env_ok(const char *s)
 	return true;
 }
 
+/* A word of the name, parted by '_', says that the value is a secret. TOKENIZERS_PARALLELISM is none. */
+static bool names_secret(const char *name)
+{
+	static const char *const words[] = { "TOKEN",  "SECRET",     "PASSWORD",    "PASSWD",
+					     "APIKEY", "CREDENTIAL", "CREDENTIALS", "PASSPHRASE" };
+	struct sv rest = sv_of(name), word;
+
+	while (sv_split(&rest, '_', &word)) {
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+			if (word.n == strlen(words[i]) &&
+			    strncasecmp(word.p, words[i], word.n) == 0)
+				return true;
+		if (!rest.n && word.n == 3 && word.p != name && strncasecmp(word.p, "KEY", 3) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool key_ok(struct reading *r, const struct field *f, const struct yaml *y)
 {
 	const char *what = NULL;
@@ -307,6 +326,14 @@ bool key_ok(struct reading *r, const struct field *f, const struct yaml *y)
 		what = "a name of a-z, 0-9 and _ that begins with a letter";
 	else if (f->keys == KEYS_ENV && !env_ok(y->key))
 		what = "a variable's name (letters, digits and _)";
+	if (!what && f->keys == KEYS_ENV && names_secret(y->key)) {
+		complain(
+			r, y->key_line, y->key_col,
+			"'%s': '%s' looks like a secret, and contracts are stored: leave it to the "
+			"environment that twice is started in",
+			f->name, y->key);
+		return false;
+	}
 	if (!what)
 		return true;
 	complain(r, y->key_line, y->key_col, "'%s': expected %s, got '%.60s'", f->name, what,

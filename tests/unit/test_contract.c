@@ -295,9 +295,9 @@ static void a_training_contract_is_read(void)
 
 static void help_names_every_part(void)
 {
-	static const char *const topics[] = { "stack",         "load",    "serve",
-					      "train",         "command", "hardware",
-					      "hardware/gpus", "gpus",    "compare" };
+	static const char *const topics[] = { "stack",   "load",     "serve",         "train",
+					      "command", "hardware", "hardware/gpus", "gpus",
+					      "metrics", "compare" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(topics); i++) {
 		struct str s CLEANUP(str_release) = { 0 };
@@ -350,8 +350,43 @@ static void a_flood_of_mistakes_is_cut(void)
 	CHECK_INT(bad.n, PROBLEMS_MAX);
 }
 
+/* Nothing that fits in a file takes long, whatever is wrong with it. The limit of a test is 30 s. */
+static void a_large_wrong_file_is_told_quickly(void)
+{
+	static const char *const lines[][2] = {
+		{ "", "x%d: 1\n" },
+		{ "workload_check:\n  objectives:\n", "  - ttft.p%d <= 5 ms\n" },
+		{ "compare:\n", "  ttft.q%d: 5 %%\n" },
+		{ "hardware:\n", "  - gpux%d\n" },
+		{ "hardware:\n", "  - gpus: {name: g%d}\n" },
+		{ "gates:\n  exclude:\n", "  - slow%d\n" },
+		{ "stack:\n  environment:\n", "    V%d: \"{portx}{portx}{portx}\"\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		struct contract c CLEANUP(contract_release) = { 0 };
+		struct problems bad CLEANUP(problems_release) = { 0 };
+		struct str s CLEANUP(str_release) = { 0 };
+		struct err err = ERR_INIT;
+		char line[80];
+
+		str_addf(&s, "twice: 1\n%s", lines[i][0]);
+		for (int k = 0; k < 20000; k++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+			snprintf(line, sizeof(line), lines[i][1], k);
+#pragma GCC diagnostic pop
+			str_add(&s, line);
+		}
+		CHECK_INT(contract_parse(sv_str(&s), "f", test_schemas, &c, &bad, &err),
+			  -ERR_PARSE);
+		CHECK(bad.n > 0 && bad.n <= PROBLEMS_MAX);
+	}
+}
+
 TEST_MAIN(TEST(every_part_of_a_service_is_read), TEST(checks_are_read_by_their_own_tables),
 	  TEST(owners_go_by_component_then_by_layer), TEST(digest_is_the_meaning_not_the_text),
 	  TEST(digest_moves_with_every_meaning), TEST(canonical_form_is_small_and_exact),
 	  TEST(a_training_contract_is_read), TEST(help_names_every_part),
-	  TEST(every_mistake_is_told_in_order), TEST(a_flood_of_mistakes_is_cut))
+	  TEST(every_mistake_is_told_in_order), TEST(a_flood_of_mistakes_is_cut),
+	  TEST(a_large_wrong_file_is_told_quickly))
