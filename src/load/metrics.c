@@ -2,36 +2,18 @@
 #include "load/gather.h"
 
 #include "base/vec.h"
+#include "stat/stat.h"
 
 #include <math.h>
 
 /* ---- samples ----------------------------------------------------------------------------------
  */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Type 7 (Hyndman and Fan 1996) of sorted values; an infinite neighbour makes it infinite. */
-static double sorted_quantile(const double *v, size_t n, double p)
-{
-	double h = (double)(n - 1) * p, k = floor(h);
-	size_t i = (size_t)k;
-
-	if (i + 1 >= n || h == k)
-		return v[MIN(i, n - 1)];
-	return isinf(v[i + 1]) ? v[i + 1] : v[i] + (h - k) * (v[i + 1] - v[i]);
-}
-
 double load_quantile(double *v, size_t n, double p)
 {
-	if (n == 0)
-		return NAN;
-	qsort(v, n, sizeof(*v), by_value);
-	return sorted_quantile(v, n, p);
+	if (n)
+		sort_doubles(v, n);
+	return quantile_sorted(v, n, p);
 }
 
 struct samples {
@@ -212,15 +194,11 @@ static const struct stat {
 
 static double stat_of(const struct samples *s, double p)
 {
-	double sum = 0;
-
 	if (s->n == 0)
 		return NAN;
 	if (p >= 0)
-		return sorted_quantile(s->v, s->n, p);
-	for (size_t i = 0; i < s->n; i++)
-		sum += s->v[i];
-	return sum / (double)s->n;
+		return quantile_sorted(s->v, s->n, p);
+	return mean(s->v, s->n);
 }
 
 static void put(struct measurements *m, const char *name, enum unit u, enum direction d, double v)
@@ -235,7 +213,7 @@ static void put_span(const struct load_result *r, enum span_of what, struct meas
 
 	collect(r, what, &s);
 	if (s.n)
-		qsort(s.v, s.n, sizeof(*s.v), by_value);
+		sort_doubles(s.v, s.n);
 	for (size_t i = 0; i < ARRAY_SIZE(stats); i++) {
 		snprintf(name, sizeof(name), "%s.%s", span_names[what], stats[i].name);
 		put(m, name, UNIT_NS, LOWER_IS_BETTER, stat_of(&s, stats[i].p));

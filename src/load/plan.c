@@ -4,6 +4,7 @@
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "stat/stat.h"
 
 #include <math.h>
 
@@ -14,58 +15,87 @@ void plan_release(struct plan *p)
 	*p = (struct plan){ 0 };
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators"). */
-static uint64_t next(uint64_t *s)
+/*
+ * Logarithm and exponential by plain arithmetic. A schedule is a function of its seed alone, on every
+ * machine: the C library's own may differ in the last bit from version to version, and a C library is
+ * among the things that change between two runs that are to be compared.
+ */
+static double log_of(double x) /* x > 0 */
 {
-	uint64_t z = *s += UINT64_C(0x9e3779b97f4a7c15);
+	int e;
+	double m = frexp(x, &e), s, s2, sum = 0;
 
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
+	if (m < 0.70710678118654752440) {
+		m *= 2;
+		e--;
+	}
+	s = (m - 1) / (m + 1); /* ln m = 2 artanh s, |s| < 0.172 */
+	s2 = s * s;
+	for (int k = 23; k >= 1; k -= 2)
+		sum = sum * s2 + 1.0 / k;
+	return 2 * s * sum + e * 0.69314718055994530942;
 }
 
-static double uniform(uint64_t *s) /* (0, 1] */
+static double exp_of(double x)
 {
-	return ((double)(next(s) >> 11) + 1) * 0x1p-53;
+	double k = floor(x / 0.69314718055994530942 + 0.5), r = x - k * 0.69314718055994530942;
+	double sum = 1;
+
+	if (k < -1000)
+		return 0;
+	for (int i = 18; i >= 1; i--)
+		sum = 1 + sum * r / i;
+	return ldexp(sum, (int)k);
 }
 
-static double exponential(uint64_t *s)
+static double uniform(struct rng *r) /* (0, 1] */
 {
-	return -log(uniform(s));
+	return 1 - rng_unit(r);
 }
 
-static double normal(uint64_t *s)
+static double exponential(struct rng *r)
 {
-	double r = sqrt(2 * exponential(s));
+	return -log_of(uniform(r));
+}
 
-	return r * cos(2 * M_PI * uniform(s));
+/* Marsaglia's polar method (1962): no function but log and sqrt. */
+static double normal(struct rng *r)
+{
+	double x, y, s;
+
+	do {
+		x = 2 * rng_unit(r) - 1;
+		y = 2 * rng_unit(r) - 1;
+		s = x * x + y * y;
+	} while (s >= 1 || s == 0);
+	return x * sqrt(-2 * log_of(s) / s);
 }
 
 /* Gamma(shape, 1): Marsaglia and Tsang 2000, "A simple method for generating gamma variables". */
-static double gamma_draw(uint64_t *s, double shape)
+static double gamma_draw(struct rng *r, double shape)
 {
 	double d, c, boost = 1;
 
 	if (shape < 1) {
-		boost = pow(uniform(s), 1 / shape);
+		boost = exp_of(log_of(uniform(r)) / shape);
 		shape += 1;
 	}
 	d = shape - 1.0 / 3;
 	c = 1 / sqrt(9 * d);
 	for (;;) {
-		double x = normal(s), v = 1 + c * x;
+		double x = normal(r), v = 1 + c * x;
 
 		if (v <= 0)
 			continue;
 		v = v * v * v;
-		if (log(uniform(s)) < 0.5 * x * x + d - d * v + d * log(v))
+		if (log_of(uniform(r)) < 0.5 * x * x + d - d * v + d * log_of(v))
 			return boost * d * v;
 	}
 }
 
 struct clockwork {
 	const struct load_conf *c;
-	uint64_t rng;
+	struct rng rng;
 	double t; /* s */
 	size_t i, stage;
 	double stage_from; /* s */
@@ -130,7 +160,7 @@ static int make_times(const struct load_conf *c, int64_t duration_ns, uint64_t c
 		int64_t *v;
 		size_t n, room;
 	} times = { 0 };
-	struct clockwork w = { .c = c, .rng = c->seed, .duration_ns = duration_ns };
+	struct clockwork w = { .c = c, .rng = { c->seed }, .duration_ns = duration_ns };
 
 	while (!count || times.n < count) {
 		int64_t at;
@@ -158,14 +188,14 @@ static int make_times(const struct load_conf *c, int64_t duration_ns, uint64_t c
 
 static void make_order(const struct load_conf *c, size_t n, struct plan *p)
 {
-	uint64_t rng = c->seed ^ UINT64_C(0x6f72646572); /* apart from the times' numbers */
+	struct rng rng = { c->seed ^ UINT64_C(0x6f72646572) }; /* apart from the times' numbers */
 
 	p->order = xcalloc(n, sizeof(*p->order));
 	p->n_prompts = n;
 	for (size_t i = 0; i < n; i++)
 		p->order[i] = (uint32_t)i;
 	for (size_t i = n; c->shuffle && i > 1; i--) {
-		size_t j = (size_t)((unsigned __int128)next(&rng) * i >> 64);
+		size_t j = (size_t)rng_below(&rng, i);
 		uint32_t keep = p->order[i - 1];
 
 		p->order[i - 1] = p->order[j];
