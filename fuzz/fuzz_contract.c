@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A text that is a contract is the same contract when it is read again, and when its YAML is written
- * anew; one that is none gives at least one line with a place.
+ * A text that is a contract is the same contract when it is read again, and when its YAML is
+ * written anew; one that is none gives at least one line with a place.
  */
 #include "../tests/lib/contract_schemas.h"
 #include "base/canon.h"

@@ -84,7 +84,7 @@ void objectives_read(struct reading *r, const struct yaml *root, struct contract
 void compare_read(struct reading *r, const struct yaml *root, struct contract *c);
 json_t *objectives_to_json(const struct contract *c);
 json_t *compare_to_json(const struct contract *c);
-void margins_release(struct margins *m);
+void margins_release(struct margins *l);
 void objectives_release(struct objectives *l);
 
 /* rules.c: what concerns several parts. */

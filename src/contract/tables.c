@@ -38,8 +38,7 @@ const char *exclude_cause_name(enum exclude_cause c)
 		__VA_ARGS__                                                                        \
 	}
 
-/* ---- workload, stack ----------------------------------------------------------------------------
- */
+/* ---- workload, stack ------------------------------------------------------------------------- */
 
 static int workload_valid(void *conf, struct err *err)
 {
@@ -134,8 +133,7 @@ static const struct field stack_fields[] = {
 	{ 0 },
 };
 
-/* ---- the workload's check -----------------------------------------------------------------------
- */
+/* ---- the workload's check -------------------------------------------------------------------- */
 
 static const struct field ready_fields[] = {
 	FIELD(ready_spec, http, .type = FIELD_STR, .def = "/health",
@@ -376,8 +374,7 @@ static const struct field check_fields[] = {
 	{ 0 },
 };
 
-/* ---- decisions, plans ---------------------------------------------------------------------------
- */
+/* ---- decisions, plans ------------------------------------------------------------------------ */
 
 static const struct field repeat_fields[] = {
 	PART(contract, repeat, runs, .type = FIELD_INT, .def = "5", .min = "1", .max = "100",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * First contracts, with comments that say what a line is for. In a template a line with @name@ takes the
- * value of that name: the caller's, else the usual one; with neither the line stays as a comment with an
- * example in it.
+ * First contracts, with comments that say what a line is for. In a template a line with @name@
+ * takes the value of that name: the caller's, else the usual one; with neither the line stays as a
+ * comment with an example in it.
  */
 #include "base/err.h"
 #include "contract/internal.h"
@@ -242,7 +242,8 @@ static void add_text(struct str *s, const char *text)
 	yaml_write(&y, s);
 }
 
-/* One line of YAML that means a whole value: what a caller gives must not break out of its place. */
+/* One line of YAML that means a whole value: what a caller gives must not break out of its place.
+ */
 static int check_flow(const char *name, const char *text, struct err *err)
 {
 	struct yaml y CLEANUP(yaml_release) = { 0 };

@@ -353,8 +353,7 @@ bool answer_keeps(const struct answer *a)
 	return a->http.state == HTTP_AT_DONE && a->http.keep && !a->left_over;
 }
 
-/* ---- after the run ----------------------------------------------------------------------------
- */
+/* ---- after the run --------------------------------------------------------------------------- */
 
 static void count_tokens(struct load_req *r, const struct load_event *ev)
 {

@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static const char *const endpoints[] = { "chat",       "completions", "responses",
 					 "embeddings", "plain",       NULL };
@@ -80,8 +79,7 @@ const char *load_match_name(enum load_match m)
 	return matches[m];
 }
 
-/* ---- objectives -------------------------------------------------------------------------------
- */
+/* ---- objectives ------------------------------------------------------------------------------ */
 
 static const char *const latencies[] = { "ttft", "itl", "tpot", "e2e", NULL };
 
@@ -138,8 +136,7 @@ int load_objective_parse(struct sv text, struct load_objective *ret, struct err 
 	return 0;
 }
 
-/* ---- configuration ----------------------------------------------------------------------------
- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 void load_conf_init(struct load_conf *c)
 {

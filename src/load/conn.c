@@ -11,8 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* ---- lists ------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 void conn_list_add(struct conn_list *list, struct conn *c)
 {
@@ -57,8 +56,7 @@ void conn_slab(struct loop *l)
 	l->n_slabs++;
 }
 
-/* ---- closing and ending -----------------------------------------------------------------------
- */
+/* ---- closing and ending ---------------------------------------------------------------------- */
 
 static void shut(struct conn *c)
 {
@@ -109,8 +107,7 @@ void conn_abort(struct loop *l, struct conn *c, enum load_outcome outcome, const
 	finish(l, c);
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static const char *connect_detail(int error)
 {
@@ -185,8 +182,7 @@ static struct conn *take_kept(struct loop *l)
 	return NULL;
 }
 
-/* ---- sending ----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* The three parts of a request, less what was sent already. */
 static int unsent(const struct loop *l, const struct conn *c, char *tail, size_t room,
@@ -286,8 +282,7 @@ static void handshake(struct loop *l, struct conn *c)
 	}
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* The server closed a kept connection before it saw our request: the one case for sending again. */
 static bool reconnect(struct loop *l, struct conn *c)

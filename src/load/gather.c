@@ -5,8 +5,7 @@
 
 #include <math.h>
 
-/* ---- collecting -------------------------------------------------------------------------------
- */
+/* ---- collecting ------------------------------------------------------------------------------ */
 
 static void shift(int64_t *t, int64_t t0)
 {
@@ -112,8 +111,7 @@ void gather(struct loop *loops, unsigned n_loops, const struct phase *p, struct 
 	ret->t0 = p->t0;
 }
 
-/* ---- golden answers ---------------------------------------------------------------------------
- */
+/* ---- golden answers -------------------------------------------------------------------------- */
 
 static uint32_t code_points(const char *p, size_t n)
 {
@@ -194,8 +192,7 @@ static void compare(const struct load_result *res, struct load_req *r, const cha
 	r->differs_event = all ? (uint32_t)((uint64_t)at * r->n_events / MAX(all, at)) : 0;
 }
 
-/* ---- peak concurrency -------------------------------------------------------------------------
- */
+/* ---- peak concurrency ------------------------------------------------------------------------ */
 
 static int by_time(const void *a, const void *b)
 {
@@ -240,8 +237,7 @@ void settle(struct load_result *r, const struct load_conf *c)
 	r->peak = peak(r);
 }
 
-/* ---- audit ------------------------------------------------------------------------------------
- */
+/* ---- audit ----------------------------------------------------------------------------------- */
 
 static double mean_in_system(const struct load_result *r)
 {

@@ -45,8 +45,7 @@ struct err;
 
 #define LOAD_NONE INT64_MIN
 
-/* ---- prompts ----------------------------------------------------------------------------------
- */
+/* ---- prompts --------------------------------------------------------------------------------- */
 
 struct load_prompt {
 	char *id;           /* "id" of the line, else its number from 1 */
@@ -83,8 +82,7 @@ int load_golden_parse(struct sv text, const char *what, struct load_golden *ret,
 		      struct err *err) MUST_USE;
 void load_golden_release(struct load_golden *g);
 
-/* ---- what to do -------------------------------------------------------------------------------
- */
+/* ---- what to do ------------------------------------------------------------------------------ */
 
 enum load_endpoint { LOAD_CHAT, LOAD_COMPLETIONS, LOAD_RESPONSES, LOAD_EMBEDDINGS, LOAD_PLAIN };
 const char *load_endpoint_name(enum load_endpoint e); /* "chat" "completions" ... */
@@ -195,8 +193,7 @@ void load_conf_init(struct load_conf *c);
 /* Everything load_run would refuse before it opens a socket. */
 int load_conf_check(const struct load_conf *c, struct err *err) MUST_USE;
 
-/* ---- what happened ----------------------------------------------------------------------------
- */
+/* ---- what happened --------------------------------------------------------------------------- */
 
 enum load_outcome {
 	LOAD_OK,
@@ -227,9 +224,8 @@ const char *load_token_source_name(enum load_token_source s);
 enum load_match { LOAD_MATCH_NONE, LOAD_MATCH_SAME, LOAD_MATCH_DIFFERENT, LOAD_MATCH_MISSING };
 const char *load_match_name(enum load_match m);
 
-#define LOAD_EV_MERGED                                                                             \
-	0x1 /* read together with another event: came somewhere since the last read */
-#define LOAD_EV_LATE      0x2 /* merged because we read late (over 1 ms), not because it was sent so */
+#define LOAD_EV_MERGED    0x1 /* read together with another: came somewhere since the last read */
+#define LOAD_EV_LATE      0x2 /* merged because we read late (over 1 ms), not as it was sent */
 #define LOAD_EV_UNSTAMPED 0x4 /* no kernel stamp: our own clock after the read */
 #define LOAD_EV_HIDDEN    0x8 /* reasoning only */
 
@@ -334,8 +330,7 @@ void load_result_release(struct load_result *r);
  */
 int load_run(const struct load_conf *c, struct load_result *ret, struct err *err) MUST_USE;
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /*
  * All metrics, each with unit and direction. NAN: nothing to measure it from. For X in ttft,

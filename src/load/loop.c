@@ -18,8 +18,7 @@
 #define TAG_CLOCK (UINT64_MAX - 1)
 #define TAG_TIMER (UINT64_MAX - 2)
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static int watch(int epoll_fd, int fd, uint64_t tag)
 {
@@ -136,8 +135,7 @@ void loop_wake(struct loop *l)
 	(void)!write(l->wake_fd, &one, sizeof(one));
 }
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void integrate(struct loop *l, int64_t now)
 {
@@ -323,8 +321,7 @@ static bool finished(struct loop *l)
 	return nth(l, l->head) >= l->phase->plan->n;
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------
- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static int64_t wake_at(const struct loop *l)
 {
@@ -435,8 +432,7 @@ static void cancel_all(struct loop *l)
 		conn_abort(l, l->busy.first, LOAD_CANCELLED, "interrupted");
 }
 
-/* ---- the thread -------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 /* Nanoseconds this thread waited for a CPU: second field of schedstat. */
 static int64_t run_queue_ns(void)

@@ -118,8 +118,7 @@ static const struct field req_fields[] = {
 	Q(finish, F_CHARS),
 };
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 struct writer {
 	FILE *f;
@@ -258,8 +257,7 @@ int load_raw_write(const struct load_result *r, const char *path, struct err *er
 	return 0;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 struct reading {
 	struct load_result *r;

@@ -135,8 +135,7 @@ static int prepare(struct runner *r, struct err *err)
 	return 0;
 }
 
-/* ---- progress ---------------------------------------------------------------------------------
- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static uint64_t load64(const uint64_t *at)
 {
@@ -206,8 +205,7 @@ static bool tick(const struct runner *r, const struct phase *ph)
 	return r->conf->tick(r->conf->arg, &p) != 0;
 }
 
-/* ---- phases -----------------------------------------------------------------------------------
- */
+/* ---- phases ---------------------------------------------------------------------------------- */
 
 static void stop_all(struct runner *r, struct phase *ph)
 {

@@ -44,11 +44,11 @@ void verdict_release(struct verdict *v)
 /* The candidate once excluded repetitions are gone and shared starts are one. */
 struct cand {
 	size_t n;
-	size_t *first;	  /* index of the repetition that stands for each */
+	size_t *first; /* index of the repetition that stands for each */
 	bool *failed;
-	double **w;	  /* per metric: worseness, +inf for failed, NAN for not measured */
-	double **bank;	  /* per metric */
-	size_t *n_bank;	  /* measured ones */
+	double **w;     /* per metric: worseness, +inf for failed, NAN for not measured */
+	double **bank;  /* per metric */
+	size_t *n_bank; /* measured ones */
 };
 
 static PRINTF(4, 5) void say(struct verdict_reasons *l, const char *code, const char *about,
@@ -107,7 +107,8 @@ static double shared(const struct verdict_in *in, const struct verdict_metric *m
 	size_t n = 0;
 
 	for (size_t i = of; i < in->n_reps; i++) {
-		bool same = i == of || (in->reps[of].start && streq(in->reps[i].start, in->reps[of].start));
+		bool same = i == of ||
+			    (in->reps[of].start && streq(in->reps[i].start, in->reps[of].start));
 
 		if (!same || in->reps[i].state != REP_OK)
 			continue;
@@ -132,7 +133,8 @@ static void cand_make(const struct verdict_in *in, struct cand *c)
 		if (in->reps[i].state == REP_EXCLUDED)
 			continue;
 		for (size_t k = 0; k < c->n; k++) {
-			if (in->reps[i].start && streq(in->reps[i].start, in->reps[c->first[k]].start)) {
+			if (in->reps[i].start &&
+			    streq(in->reps[i].start, in->reps[c->first[k]].start)) {
 				c->failed[k] |= in->reps[i].state == REP_FAILED;
 				seen = true;
 			}
@@ -187,10 +189,11 @@ static unsigned failed_in(const struct cand *c, size_t n)
 	return k;
 }
 
-/* ---- what can be said of each metric at L repetitions ------------------------------------------------- */
+/* ---- what can be said of each metric at L repetitions ---------------------------------------- */
 
-static const char *const label_names[] = { "none", "same", "better", "not worse",
-					   "worse, inside the margin", "regressed", "open" };
+static const char *const label_names[] = {
+	"none", "same", "better", "not worse", "worse, inside the margin", "regressed", "open"
+};
 
 const char *verdict_label_name(enum verdict_label l)
 {
@@ -235,15 +238,28 @@ static void number(const struct verdict_in *in, const struct cand *c, size_t k, 
 	const double *w = c->w[k];
 	struct shift s;
 
-	*x = (struct verdict_number){ .name = xstrdup(m->name), .unit = m->unit, .dir = m->dir,
-				      .abs_scale = m->abs_scale, .gate = m->gate && in->has_bank,
-				      .has_limit = m->has_limit, .limit = m->has_limit ? m->limit : NAN,
-				      .bank_median = NAN, .cand_median = NAN, .shift = NAN, .lcb = NAN,
-				      .ucb = NAN, .delta = NAN, .p_worse = NAN, .p_adjusted = NAN,
-				      .cov_bank = NAN, .cov_cand = NAN, .upper = NAN };
+	*x = (struct verdict_number){ .name = xstrdup(m->name),
+				      .unit = m->unit,
+				      .dir = m->dir,
+				      .abs_scale = m->abs_scale,
+				      .gate = m->gate && in->has_bank,
+				      .has_limit = m->has_limit,
+				      .limit = m->has_limit ? m->limit : NAN,
+				      .bank_median = NAN,
+				      .cand_median = NAN,
+				      .shift = NAN,
+				      .lcb = NAN,
+				      .ucb = NAN,
+				      .delta = NAN,
+				      .p_worse = NAN,
+				      .p_adjusted = NAN,
+				      .cov_bank = NAN,
+				      .cov_cand = NAN,
+				      .upper = NAN };
 	if (m->across) {
 		x->cand_median = m->cand[0];
-		x->over_limit = m->has_limit && (isnan(m->cand[0]) || over(m, worseness(m, m->cand[0])));
+		x->over_limit =
+			m->has_limit && (isnan(m->cand[0]) || over(m, worseness(m, m->cand[0])));
 		return;
 	}
 	x->cand_median = n ? value_of(m, median(w, n)) : NAN;
@@ -251,7 +267,8 @@ static void number(const struct verdict_in *in, const struct cand *c, size_t k, 
 	for (size_t i = 0; m->has_limit && i < n; i++)
 		x->over += over(m, w[i]);
 	if (m->has_limit && n >= 2 && failed_in(c, n) == 0)
-		x->upper = value_of(m, mean(w, n) + tolerance_factor((unsigned)n, 0.90, 0.98) * stdev(w, n));
+		x->upper = value_of(m, mean(w, n) + tolerance_factor((unsigned)n, 0.90, 0.98) *
+							    stdev(w, n));
 	if (!in->has_bank || !c->n_bank[k])
 		return;
 	x->bank_median = value_of(m, median(c->bank[k], c->n_bank[k]));
@@ -291,7 +308,7 @@ static void numbers(const struct verdict_in *in, const struct cand *c, size_t n,
 			v->numbers.v[k].p_adjusted = adjusted[gates++];
 }
 
-/* ---- rules before the statistics ------------------------------------------------------------------------ */
+/* ---- rules before the statistics ------------------------------------------------------------- */
 
 static bool decide(struct verdict *v, enum verdict_kind kind, size_t look)
 {
@@ -364,7 +381,8 @@ static bool too_many_failed(const struct verdict_in *in, const struct cand *c, s
 	return decide(v, VERDICT_REJECTED, n);
 }
 
-static bool unmeasured(const struct verdict_in *in, const struct cand *c, size_t n, struct verdict *v)
+static bool unmeasured(const struct verdict_in *in, const struct cand *c, size_t n,
+		       struct verdict *v)
 {
 	for (size_t k = 0; k < in->n_metrics; k++) {
 		const struct verdict_metric *m = &in->metrics[k];
@@ -379,21 +397,22 @@ static bool unmeasured(const struct verdict_in *in, const struct cand *c, size_t
 				missing += isnan(c->w[k][i]);
 		}
 		if (missing)
-			say(&v->reasons, "not_measured", m->name, "%s has no number in %zu of %zu repetitions",
-			    m->name, missing, n);
+			say(&v->reasons, "not_measured", m->name,
+			    "%s has no number in %zu of %zu repetitions", m->name, missing, n);
 		else if (m->gate && in->has_bank && c->n_bank[k] < 5)
 			say(&v->reasons, "bank_too_small", m->name,
-			    "%s: the accepted run has %zu usable repetitions, 5 are needed", m->name,
-			    c->n_bank[k]);
+			    "%s: the accepted run has %zu usable repetitions, 5 are needed",
+			    m->name, c->n_bank[k]);
 	}
 	if (!v->reasons.n)
 		return false;
-	return decide(v, streq(v->reasons.v[0].code, "not_measured") ? VERDICT_NO_RESULT
-								      : VERDICT_INCONCLUSIVE,
+	return decide(v,
+		      streq(v->reasons.v[0].code, "not_measured") ? VERDICT_NO_RESULT
+								  : VERDICT_INCONCLUSIVE,
 		      n);
 }
 
-/* ---- objectives (first acceptance, and held against the second too) --------------------------------------- */
+/* ---- objectives (first acceptance, and held against the second too) -------------------------- */
 
 static bool objectives_missed(const struct verdict_in *in, size_t n, struct verdict *v)
 {
@@ -406,12 +425,12 @@ static bool objectives_missed(const struct verdict_in *in, size_t n, struct verd
 			continue;
 		if (in->metrics[k].across) {
 			if (x->over_limit)
-				say(&v->reasons, "objective_missed", x->name, "%s is %s, limit %s", x->name, got,
-				    limit);
+				say(&v->reasons, "objective_missed", x->name, "%s is %s, limit %s",
+				    x->name, got, limit);
 		} else if (cp_lower(x->over, (unsigned)n, 0.95) > 0.10) {
 			say(&v->reasons, "objective_missed", x->name,
-			    "%s is over its limit %s in %u of %zu repetitions (median %s)", x->name, limit,
-			    x->over, n, got);
+			    "%s is over its limit %s in %u of %zu repetitions (median %s)", x->name,
+			    limit, x->over, n, got);
 		}
 	}
 	return v->reasons.n ? decide(v, VERDICT_REJECTED, n) : false;
@@ -465,8 +484,8 @@ static bool repeatable(const struct verdict_in *in, struct verdict *v)
 		if ((x->gate || (!in->has_bank && in->metrics[k].gate)) && !x->abs_scale &&
 		    x->cov_cand > in->max_cov) {
 			say(&v->reasons, "not_repeatable", x->name,
-			    "%s varies by %.1f %% between repetitions, the limit is %.1f %%", x->name,
-			    100 * x->cov_cand, 100 * in->max_cov);
+			    "%s varies by %.1f %% between repetitions, the limit is %.1f %%",
+			    x->name, 100 * x->cov_cand, 100 * in->max_cov);
 		}
 	}
 	return v->reasons.n == 0;
@@ -490,15 +509,16 @@ static void accept_notes(const struct verdict_in *in, struct verdict *v)
 			    "%s is worse by %s [%s, %s], inside its margin", x->name, s, lo, hi);
 		}
 		if (x->noisier > 0)
-			say(&v->notes, "noisier", x->name, "%s: the candidate is %.1f times noisier", x->name,
-			    x->noisier);
+			say(&v->notes, "noisier", x->name,
+			    "%s: the candidate is %.1f times noisier", x->name, x->noisier);
 		if (x->label == LABEL_BETTER && x->ucb < -x->delta && !x->abs_scale)
 			say(&v->notes, "much_better", x->name,
 			    "%s is better by more than its margin: same work, same data?", x->name);
 	}
 	if (in->has_bank && in->n_bank < 10)
 		say(&v->notes, "small_bank", NULL,
-		    "the accepted run has %zu repetitions; 10 decide small margins better", in->n_bank);
+		    "the accepted run has %zu repetitions; 10 decide small margins better",
+		    in->n_bank);
 }
 
 static bool accept(const struct verdict_in *in, size_t n, struct verdict *v)
@@ -524,9 +544,10 @@ static bool accept(const struct verdict_in *in, size_t n, struct verdict *v)
 	return decide(v, noted ? VERDICT_ACCEPTED_NOTE : VERDICT_ACCEPTED, n);
 }
 
-/* ---- first acceptance ------------------------------------------------------------------------------------ */
+/* ---- first acceptance ------------------------------------------------------------------------ */
 
-static bool first_look(const struct verdict_in *in, const struct cand *c, size_t n, struct verdict *v)
+static bool first_look(const struct verdict_in *in, const struct cand *c, size_t n,
+		       struct verdict *v)
 {
 	AUTO_FREE int *none = xmalloc(MAX(in->n_metrics, (size_t)1) * sizeof(int));
 
@@ -540,14 +561,19 @@ static bool first_look(const struct verdict_in *in, const struct cand *c, size_t
 	return accept(in, n, v);
 }
 
-/* ---- second acceptance ------------------------------------------------------------------------------------ */
+/* ---- second acceptance ----------------------------------------------------------------------- */
 
 static void counts_at(const struct verdict_in *in, const struct cand *c, size_t look, int *ret)
 {
 	double spend[VERDICT_MAX_LOOKS];
 
 	for (size_t k = 0; k < in->n_looks; k++)
-		spend[k] = in->n_looks == 1 ? 1 : (k + 1 == in->n_looks ? 1 : 0.40 + 0.60 * (double)k / (double)(in->n_looks - 1));
+		spend[k] =
+			in->n_looks == 1
+				? 1
+				: (k + 1 == in->n_looks
+					   ? 1
+					   : 0.40 + 0.60 * (double)k / (double)(in->n_looks - 1));
 	/* The default spending as it is written, so that it is met to the last bit. */
 	if (in->n_looks == 6) {
 		static const double f[] = { .40, .52, .64, .76, .88, 1 };
@@ -564,13 +590,14 @@ static void counts_at(const struct verdict_in *in, const struct cand *c, size_t 
 			ret[k] = ret[0];
 			continue;
 		}
-		sequential_counts((unsigned)c->n_bank[k], in->looks, spend, in->n_looks, in->alpha, table,
-				  NULL);
+		sequential_counts((unsigned)c->n_bank[k], in->looks, spend, in->n_looks, in->alpha,
+				  table, NULL);
 		ret[k] = table[look];
 	}
 }
 
-static bool all_below_margin(const struct verdict_in *in, const struct verdict *v, const int *counts)
+static bool all_below_margin(const struct verdict_in *in, const struct verdict *v,
+			     const int *counts)
 {
 	for (size_t k = 0; k < v->numbers.n; k++) {
 		const struct verdict_number *x = &v->numbers.v[k];
@@ -634,11 +661,11 @@ static bool second_look(const struct verdict_in *in, const struct cand *c, size_
 	return regressed(in, n, v);
 }
 
-/* ---- what more would decide --------------------------------------------------------------------------------- */
+/* ---- what more would decide ------------------------------------------------------------------ */
 
 /* Smallest margin / CoV that is decided 95 times in 100 within ten repetitions, by bank size. */
-static const double k_m[] = { [5] = 2.83, [6] = 2.63, [7] = 2.49, [8] = 2.31, [9] = 2.23,
-			      [10] = 2.18, [11] = 2.14, [12] = 2.05 };
+static const double k_m[] = { [5] = 2.83, [6] = 2.63,  [7] = 2.49,  [8] = 2.31,
+			      [9] = 2.23, [10] = 2.18, [11] = 2.14, [12] = 2.05 };
 
 static double pooled_sd(const double *bank, size_t m, const double *w, size_t n)
 {
@@ -649,7 +676,9 @@ static double pooled_sd(const double *bank, size_t m, const double *w, size_t n)
 
 	if (df < 1)
 		return NAN;
-	return sqrt(((m > 1 ? (double)(m - 1) : 0) * a * a + (k > 1 ? (double)(k - 1) : 0) * b * b) / df);
+	return sqrt(
+		((m > 1 ? (double)(m - 1) : 0) * a * a + (k > 1 ? (double)(k - 1) : 0) * b * b) /
+		df);
 }
 
 static void advise_metric(const struct verdict_in *in, const struct cand *c, size_t k,
@@ -679,7 +708,8 @@ static void advise_metric(const struct verdict_in *in, const struct cand *c, siz
 		double root = sqrt(1.0 / (double)c->n_bank[k] + 1.0 / in->looks[l]);
 
 		if (in->looks[l] > c->n && x->shift >= x->delta &&
-		    x->shift - norm_quantile(1 - in->rho * in->alpha_reject / gates) * s * root > 0) {
+		    x->shift - norm_quantile(1 - in->rho * in->alpha_reject / gates) * s * root >
+			    0) {
 			*ret_look = in->looks[l];
 			*ret_reject = true;
 			return;
@@ -704,10 +734,12 @@ static void advise(const struct verdict_in *in, const struct cand *c, struct ver
 		advise_metric(in, c, k, x, gates, &look, &r);
 		if (!look) {
 			double s = pooled_sd(c->bank[k], c->n_bank[k], c->w[k], c->n);
-			AUTO_FREE char *could = verdict_percent(k_m[MIN(c->n_bank[k], (size_t)12)] * s, x->abs_scale);
+			AUTO_FREE char *could = verdict_percent(
+				k_m[MIN(c->n_bank[k], (size_t)12)] * s, x->abs_scale);
 
 			free(v->advice);
-			v->advice = xasprintf("%s cannot be decided within %u repetitions at this noise (CoV %.2g %%); "
+			v->advice = xasprintf("%s cannot be decided within %u repetitions at this "
+					      "noise (CoV %.2g %%); "
 					      "the smallest margin that could be is %s",
 					      x->name, in->looks[in->n_looks - 1], 100 * s, could);
 			v->more = 0;
@@ -721,8 +753,8 @@ static void advise(const struct verdict_in *in, const struct cand *c, struct ver
 	if (most > c->n) {
 		v->more = most - (unsigned)c->n;
 		v->more_rejects = reject;
-		v->advice = xasprintf("%u more repetition%s, likely %s", v->more, v->more == 1 ? "" : "s",
-				      reject ? "rejected" : "accepted");
+		v->advice = xasprintf("%u more repetition%s, likely %s", v->more,
+				      v->more == 1 ? "" : "s", reject ? "rejected" : "accepted");
 	}
 }
 
@@ -731,18 +763,20 @@ static void advise_first(const struct verdict_in *in, const struct cand *c, stru
 	for (size_t i = 0; i < in->n_first_looks; i++) {
 		if (in->first_looks[i] >= 5 && in->first_looks[i] > c->n) {
 			v->more = in->first_looks[i] - (unsigned)c->n;
-			v->advice = xasprintf("%u more repetition%s before a first acceptance can be decided",
-					      v->more, v->more == 1 ? "" : "s");
+			v->advice = xasprintf(
+				"%u more repetition%s before a first acceptance can be decided",
+				v->more, v->more == 1 ? "" : "s");
 			return;
 		}
 	}
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void undecided(const struct verdict_in *in, const struct cand *c, struct verdict *v)
 {
-	unsigned cap = in->has_bank ? in->looks[in->n_looks - 1] : in->first_looks[in->n_first_looks - 1];
+	unsigned cap =
+		in->has_bank ? in->looks[in->n_looks - 1] : in->first_looks[in->n_first_looks - 1];
 	unsigned failed = failed_in(c, c->n);
 
 	v->kind = VERDICT_INCONCLUSIVE;
@@ -760,8 +794,8 @@ static void undecided(const struct verdict_in *in, const struct cand *c, struct 
 		say(&v->reasons, "not_yet", NULL, "not decided after %zu repetitions", c->n);
 	}
 	if (v->final && failed > in->max_failed)
-		say(&v->reasons, "repetition_failed", NULL, "%u failed repetition%s: no acceptance", failed,
-		    failed == 1 ? "" : "s");
+		say(&v->reasons, "repetition_failed", NULL, "%u failed repetition%s: no acceptance",
+		    failed, failed == 1 ? "" : "s");
 	if (in->has_bank && c->n)
 		advise(in, c, v);
 	else if (!in->has_bank)
@@ -799,7 +833,9 @@ static bool statistics(const struct verdict_in *in, const struct cand *c, struct
 
 void verdict_decide(const struct verdict_in *in, struct verdict *ret)
 {
-	struct verdict v = { .kind = VERDICT_INCONCLUSIVE, .first = !in->has_bank, .n_bank = in->n_bank };
+	struct verdict v = { .kind = VERDICT_INCONCLUSIVE,
+			     .first = !in->has_bank,
+			     .n_bank = in->n_bank };
 	struct cand c;
 
 	cand_make(in, &c);
@@ -808,7 +844,8 @@ void verdict_decide(const struct verdict_in *in, struct verdict *ret)
 	for (size_t i = 0; i < in->n_reps; i++) {
 		if (in->reps[i].state == REP_EXCLUDED) {
 			v.excluded++;
-			say(&v.notes, "repetition_excluded", NULL, "repetition %zu was left out: %s", i + 1,
+			say(&v.notes, "repetition_excluded", NULL,
+			    "repetition %zu was left out: %s", i + 1,
 			    in->reps[i].reason ? in->reps[i].reason : "no reason was recorded");
 		}
 	}
@@ -825,7 +862,8 @@ char *verdict_plan(const struct verdict_in *in)
 	struct cand c;
 
 	if (!in->has_bank)
-		return xstrdup("first acceptance: at least 5 repetitions, every objective to hold in 9 of 10 starts");
+		return xstrdup("first acceptance: at least 5 repetitions, every objective to hold "
+			       "in 9 of 10 starts");
 	cand_make(in, &c);
 	for (size_t k = 0; k < in->n_metrics; k++) {
 		const struct verdict_metric *m = &in->metrics[k];
@@ -838,8 +876,8 @@ char *verdict_plan(const struct verdict_in *in)
 		AUTO_FREE char *can = verdict_percent(smallest, m->abs_scale);
 		AUTO_FREE char *want = verdict_percent(delta_of(m), m->abs_scale);
 
-		str_addf(&s, "%s%s: margin %s, this bank of %zu decides %s or more%s", s.n ? "\n" : "", m->name,
-			 want, c.n_bank[k], can,
+		str_addf(&s, "%s%s: margin %s, this bank of %zu decides %s or more%s",
+			 s.n ? "\n" : "", m->name, want, c.n_bank[k], can,
 			 smallest > delta_of(m) ? " (too noisy: likely inconclusive)" : "");
 	}
 	cand_release(&c, in->n_metrics);

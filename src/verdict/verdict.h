@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Same, worse, or not yet known: an accepted run and a candidate in, a verdict with reasons out. A pure
- * function of its input: no clock, no files, no randomness. It may be asked after every repetition.
+ * Same, worse, or not yet known: an accepted run and a candidate in, a verdict with reasons out. A
+ * pure function of its input: no clock, no files, no randomness. It may be asked after every
+ * repetition.
  *
  *	struct verdict v CLEANUP(verdict_release) = { 0 };
  *	verdict_decide(&in, &v);
  *	if (!v.final) ... make another repetition, v.advice says how many ...
  *
- * Worseness w: the metric turned so that up is worse. Log scale: w = ln v when lower is better, -ln v
- * when higher is; abs scale (shares): w = v or -v. Margin delta: ln(1 + m) on the log scale, m on abs.
+ * Worseness w: the metric turned so that up is worse. Log scale: w = ln v when lower is better, -ln
+ * v when higher is; abs scale (shares): w = v or -v. Margin delta: ln(1 + m) on the log scale, m on
+ * abs.
  *
  * In this order; the first that speaks decides:
  *	1. the bank is for something else                          -> baseline void
@@ -16,13 +18,15 @@
  *	   a required check was SKIPped, ERRORed or is DOUBTFUL    -> no result
  *	3. failed repetitions >= reject_failed                     -> rejected
  *	4. a metric that decides has no number in a repetition     -> no result
- *	5. objectives: Clopper-Pearson 95 % lower bound of the share of repetitions over a limit > 0.10
- *	   (2 of 3, 3 of 5, 3 of 7, 4 of 10)                       -> rejected
- *	6. without a bank (first acceptance), from 5 repetitions: mean + k sd within the limit for every
- *	   objective, k for 90 % of starts at 98 % confidence, no failed repetition -> accepted
- *	   with a bank (second acceptance), at each look: all upper bounds of the shift below the margin
- *	   and all objectives met -> accepted; every candidate beyond the whole bank by more than the margin
- *	   (gross), or Holm-adjusted p <= rho x alpha_reject -> rejected
+ *	5. objectives: Clopper-Pearson 95 % lower bound of the share of repetitions over a limit
+ *	   > 0.10 (2 of 3, 3 of 5, 3 of 7, 4 of 10)                -> rejected
+ *	6. without a bank (first acceptance), from 5 repetitions: mean + k sd within the limit for
+ *	   every objective, k for 90 % of starts at 98 % confidence, no failed repetition
+ *	                                                           -> accepted
+ *	   with a bank (second acceptance), at each look: all upper bounds of the shift below the
+ *	   margin and all objectives met                           -> accepted
+ *	   every candidate beyond the whole bank by more than the margin (gross), or Holm-adjusted
+ *	   p <= rho x alpha_reject                                 -> rejected
  *	7. the cap                                                 -> inconclusive
  * "No significant difference" never accepts. Formulas and their error rates: docs/decisions.md.
  */
@@ -31,7 +35,7 @@
 #include "base/json.h"
 #include "model/model.h"
 
-#define VERDICT_MAX_BANK 12
+#define VERDICT_MAX_BANK  12
 #define VERDICT_MAX_LOOKS 16
 
 struct verdict_metric {
@@ -39,11 +43,11 @@ struct verdict_metric {
 	enum unit unit;
 	enum direction dir;
 	bool abs_scale;
-	bool across;	    /* one number over all repetitions (bank[0], cand[0]); only a limit */
-	bool gate;	    /* its margin decides */
-	double margin;	    /* > 0: largest loss that is still the same (0.05); NAN: none */
+	bool across;   /* one number over all repetitions (bank[0], cand[0]); only a limit */
+	bool gate;     /* its margin decides */
+	double margin; /* > 0: largest loss that is still the same (0.05); NAN: none */
 	bool has_limit;
-	double limit;	    /* objective, in the unit; the worst allowed value */
+	double limit;       /* objective, in the unit; the worst allowed value */
 	bool limit_strict;  /* the limit itself is too much already */
 	const double *bank; /* n_bank values; NAN: not measured there */
 	const double *cand; /* one a candidate repetition, in order; NAN: not measured */
@@ -89,8 +93,15 @@ struct verdict_in {
 };
 void verdict_defaults(struct verdict_in *in);
 
-enum verdict_label { LABEL_NONE, LABEL_SAME, LABEL_BETTER, LABEL_NOT_WORSE, LABEL_WORSE_INSIDE,
-		     LABEL_REGRESSED, LABEL_OPEN };
+enum verdict_label {
+	LABEL_NONE,
+	LABEL_SAME,
+	LABEL_BETTER,
+	LABEL_NOT_WORSE,
+	LABEL_WORSE_INSIDE,
+	LABEL_REGRESSED,
+	LABEL_OPEN
+};
 const char *verdict_label_name(enum verdict_label l);
 
 struct verdict_number {
@@ -99,18 +110,18 @@ struct verdict_number {
 	enum direction dir;
 	bool abs_scale, gate, has_limit, over_limit;
 	double bank_median, cand_median, limit; /* in the unit; NAN: none */
-	double shift, lcb, ucb, delta;		/* worseness; NAN: no bank */
+	double shift, lcb, ucb, delta;          /* worseness; NAN: no bank */
 	double p_worse, p_adjusted;
 	bool gross;
 	enum verdict_label label;
 	double cov_bank, cov_cand; /* sd of w */
-	double noisier;		   /* ratio of sd when F says so, else 0 */
-	unsigned over;		   /* repetitions over the limit */
-	double upper;		   /* mean + k sd as a value in the unit; NAN: not yet */
+	double noisier;            /* ratio of sd when F says so, else 0 */
+	unsigned over;             /* repetitions over the limit */
+	double upper;              /* mean + k sd as a value in the unit; NAN: not yet */
 };
 
 struct verdict_reason {
-	char *code; /* stable: "regressed", "objective_missed", "check_failed", ... */
+	char *code;  /* stable: "regressed", "objective_missed", "check_failed", ... */
 	char *about; /* metric or check; NULL */
 	char *text;
 };
@@ -121,9 +132,9 @@ struct verdict_reasons {
 
 struct verdict {
 	enum verdict_kind kind;
-	bool final;	 /* false: go on; kind is then inconclusive */
-	bool first;	 /* first acceptance: judged without a bank */
-	unsigned look;	 /* repetitions the decision rests on */
+	bool final;    /* false: go on; kind is then inconclusive */
+	bool first;    /* first acceptance: judged without a bank */
+	unsigned look; /* repetitions the decision rests on */
 	unsigned used, failed, excluded;
 	size_t n_bank;
 	struct verdict_reasons reasons, notes;
@@ -131,15 +142,16 @@ struct verdict {
 		struct verdict_number *v;
 		size_t n, room;
 	} numbers;
-	unsigned more;	      /* repetitions more that would likely decide; 0: none or unknown */
-	bool more_rejects;    /* ... and towards rejected */
-	char *advice;	      /* one sentence, or NULL */
+	unsigned more;     /* repetitions more that would likely decide; 0: none or unknown */
+	bool more_rejects; /* ... and towards rejected */
+	char *advice;      /* one sentence, or NULL */
 };
 void verdict_release(struct verdict *v);
 void verdict_decide(const struct verdict_in *in, struct verdict *ret);
 
-/* Before the first repetition: what this bank and its noise can decide. Each gating metric's smallest
- * margin that is decided 95 times in 100 is k_m x CoV. Caller frees; NULL: nothing to say. */
+/* Before the first repetition: what this bank and its noise can decide. Each gating metric's
+ * smallest margin that is decided 95 times in 100 is k_m x CoV. Caller frees; NULL: nothing to
+ * say. */
 char *verdict_plan(const struct verdict_in *in) MUST_USE;
 
 /* For records: integers (statistics x 10^9 in *_e9, values in the unit's scale), "inf" as text. */

@@ -109,8 +109,7 @@ static inline long fake_truth(const struct fake *f, const char *name)
 	return v;
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 struct bench {
 	struct load_conf conf;

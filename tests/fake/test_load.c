@@ -528,8 +528,7 @@ static void e2e_ends_with_the_body(void)
 	over(&b, &f);
 }
 
-/* ---- the protocol's odd corners ----------------------------------------------------------------
- */
+/* ---- the protocol's odd corners -------------------------------------------------------------- */
 
 static void reads_every_legal_form(void)
 {
@@ -715,8 +714,7 @@ static void talks_over_a_unix_socket(void)
 	over(&b, &f);
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static volatile int cancel_now;
 

@@ -16,7 +16,8 @@ static void names_are_those_of_the_model(void)
 		CHECK(extract_agg_name((enum extract_agg)i));
 }
 
-/* Keys must be fit for the canonical form, every row must be explained, every default must parse. */
+/* Keys must be fit for the canonical form, every row must be explained, every default must parse.
+ */
 static void check_table(const struct field *fields)
 {
 	for (const struct field *f = fields; f->name; f++) {

@@ -6,7 +6,9 @@
 
 /* A bank of ten around 100 ms with about 1 % noise, and candidates at a factor of it. */
 static const double bank[10] = { 100.0, 101.1, 99.2, 100.4, 98.9, 100.9, 99.6, 100.2, 99.8, 101.3 };
-static const double noise[10] = { 100.3, 99.1, 100.8, 99.5, 100.1, 101.0, 98.8, 100.6, 99.9, 100.2 };
+static const double noise[10] = {
+	100.3, 99.1, 100.8, 99.5, 100.1, 101.0, 98.8, 100.6, 99.9, 100.2
+};
 
 struct scene {
 	struct verdict_in in;
@@ -22,9 +24,15 @@ static void scene(struct scene *s, double factor, size_t n, bool has_bank)
 	verdict_defaults(&s->in);
 	for (size_t i = 0; i < n; i++)
 		s->cand[i] = noise[i] * factor;
-	s->m[0] = (struct verdict_metric){ .name = "ttft.p50", .unit = UNIT_NS, .dir = LOWER_IS_BETTER,
-					   .gate = true, .margin = 0.05, .bank = bank, .cand = s->cand,
-					   .has_limit = true, .limit = 115 };
+	s->m[0] = (struct verdict_metric){ .name = "ttft.p50",
+					   .unit = UNIT_NS,
+					   .dir = LOWER_IS_BETTER,
+					   .gate = true,
+					   .margin = 0.05,
+					   .bank = bank,
+					   .cand = s->cand,
+					   .has_limit = true,
+					   .limit = 115 };
 	s->in.metrics = s->m;
 	s->in.n_metrics = 1;
 	s->in.reps = s->reps;
@@ -61,7 +69,8 @@ static void rejects_a_gross_regression_and_says_how_much(void)
 	verdict_decide(&s.in, &v);
 	CHECK_INT(v.kind, VERDICT_REJECTED);
 	CHECK_STR(first_code(&v), "gross_regression");
-	CHECK_HAS(v.reasons.v[0].text, "ttft.p50: 100 ns -> 150 ns, worse by 49.9 % [46.7 %, 52.9 %], margin 5 %");
+	CHECK_HAS(v.reasons.v[0].text,
+		  "ttft.p50: 100 ns -> 150 ns, worse by 49.9 % [46.7 %, 52.9 %], margin 5 %");
 }
 
 static void an_undecided_series_goes_on_and_says_how_far(void)
@@ -104,7 +113,8 @@ static void only_pass_lets_a_required_check_be_accepted(void)
 		struct scene s;
 
 		scene(&s, 1, 3, true);
-		s.checks[0] = (struct verdict_check){ "hardware/gpus", LAYER_HARDWARE, t[i].result, true, "why" };
+		s.checks[0] = (struct verdict_check){ "hardware/gpus", LAYER_HARDWARE, t[i].result,
+						      true, "why" };
 		s.in.checks = s.checks;
 		s.in.n_checks = 1;
 		verdict_decide(&s.in, &v);
@@ -114,7 +124,8 @@ static void only_pass_lets_a_required_check_be_accepted(void)
 		s.checks[0].required = false;
 		verdict_release(&v);
 		verdict_decide(&s.in, &v);
-		CHECK_INT(v.kind, t[i].result == RESULT_PASS ? VERDICT_ACCEPTED : VERDICT_ACCEPTED_NOTE);
+		CHECK_INT(v.kind,
+			  t[i].result == RESULT_PASS ? VERDICT_ACCEPTED : VERDICT_ACCEPTED_NOTE);
 	}
 }
 
@@ -240,7 +251,8 @@ static void a_void_baseline_says_why(void)
 
 static void what_ran_must_be_what_was_captured(void)
 {
-	static const char *const why[] = { "blas: captured openblas, the process has reference", NULL };
+	static const char *const why[] = { "blas: captured openblas, the process has reference",
+					   NULL };
 	struct verdict v CLEANUP(verdict_release) = { 0 };
 	struct scene s;
 
@@ -284,9 +296,16 @@ static void shares_are_judged_on_their_own_scale(void)
 	struct scene s;
 
 	scene(&s, 1, 3, true);
-	s.m[0] = (struct verdict_metric){ .name = "goodput", .unit = UNIT_RATIO, .dir = HIGHER_IS_BETTER,
-					  .abs_scale = true, .gate = true, .margin = 0.02, .bank = ones,
-					  .cand = ones, .has_limit = true, .limit = 0.95 };
+	s.m[0] = (struct verdict_metric){ .name = "goodput",
+					  .unit = UNIT_RATIO,
+					  .dir = HIGHER_IS_BETTER,
+					  .abs_scale = true,
+					  .gate = true,
+					  .margin = 0.02,
+					  .bank = ones,
+					  .cand = ones,
+					  .has_limit = true,
+					  .limit = 0.95 };
 	verdict_decide(&s.in, &v);
 	CHECK_INT(v.kind, VERDICT_ACCEPTED);
 	s.m[0].cand = bad;
@@ -309,14 +328,15 @@ static void the_same_input_gives_the_same_record(void)
 	ja = verdict_to_json(&a);
 	jb = verdict_to_json(&b);
 	CHECK(json_equal(ja, jb));
-	CHECK(json_is_integer(json_object_get(json_array_get(json_object_get(ja, "numbers"), 0), "shift_e9")));
+	CHECK(json_is_integer(
+		json_object_get(json_array_get(json_object_get(ja, "numbers"), 0), "shift_e9")));
 }
 
-/* ---- the shared vectors ----------------------------------------------------------------------------- */
+/* ---- the shared vectors ---------------------------------------------------------------------- */
 
 static enum verdict_kind kind_of(const char *s)
 {
-	return strcmp(s, "ACCEPT") == 0 ? VERDICT_ACCEPTED
+	return strcmp(s, "ACCEPT") == 0   ? VERDICT_ACCEPTED
 	       : strcmp(s, "REJECT") == 0 ? VERDICT_REJECTED
 					  : VERDICT_INCONCLUSIVE;
 }
@@ -326,7 +346,8 @@ static void metric_of(const json_t *m, struct verdict_metric *ret, size_t *ret_b
 	size_t n;
 
 	*ret = (struct verdict_metric){
-		.name = json_string_value(json_object_get(m, "name")), .gate = true,
+		.name = json_string_value(json_object_get(m, "name")),
+		.gate = true,
 		.dir = strcmp(json_string_value(json_object_get(m, "direction")), "higher") == 0,
 		.abs_scale = strcmp(json_string_value(json_object_get(m, "scale")), "abs") == 0,
 		.margin = json_number_value(json_object_get(m, "margin")),
@@ -391,7 +412,8 @@ static void second_acceptance_vectors(void)
 	json_t *c;
 
 	vectors_load("second_acceptance", &vec);
-	json_array_foreach(vec.cases, i, c) {
+	json_array_foreach(vec.cases, i, c)
+	{
 		printf("# %s\n", json_string_value(json_object_get(c, "name")));
 		fflush(stdout);
 		second_vector(&vec, c);
@@ -405,15 +427,20 @@ static void first_acceptance_vectors(void)
 	json_t *c;
 
 	vectors_load("first_acceptance", &vec);
-	json_array_foreach(vec.cases, i, c) {
+	json_array_foreach(vec.cases, i, c)
+	{
 		const json_t *in = json_object_get(c, "in"), *out = json_object_get(c, "out");
 		struct verdict v CLEANUP(verdict_release) = { 0 };
 		struct verdict_rep reps[16] = { 0 };
 		struct verdict_in vi = { 0 };
 		struct verdict_metric m = {
-			.name = "x", .margin = NAN, .has_limit = true,
-			.dir = strcmp(json_string_value(json_object_get(in, "direction")), "higher") == 0,
-			.abs_scale = strcmp(json_string_value(json_object_get(in, "scale")), "abs") == 0,
+			.name = "x",
+			.margin = NAN,
+			.has_limit = true,
+			.dir = strcmp(json_string_value(json_object_get(in, "direction")),
+				      "higher") == 0,
+			.abs_scale =
+				strcmp(json_string_value(json_object_get(in, "scale")), "abs") == 0,
 			.limit = json_number_value(json_object_get(in, "slo")),
 		};
 		size_t n;

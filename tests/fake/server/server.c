@@ -86,8 +86,7 @@ static int64_t now_ns(void)
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
-/* ---- times: a heap of connections by what is due next ------------------------------------------
- */
+/* ---- times: a heap of connections by what is due next ---------------------------------------- */
 
 static void heap_swap(int a, int b)
 {
@@ -143,8 +142,7 @@ static void heap_put(struct conn *c, int64_t due)
 	heap_fix(c->heap_at);
 }
 
-/* ---- connections ------------------------------------------------------------------------------
- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static void start_play(struct conn *c);
 
@@ -250,8 +248,7 @@ static void answer_text(struct conn *c, const char *type, const char *body, size
 	free(all);
 }
 
-/* ---- playing ----------------------------------------------------------------------------------
- */
+/* ---- playing --------------------------------------------------------------------------------- */
 
 static void log_sent(struct entry *e, int64_t at, int events)
 {
@@ -327,8 +324,7 @@ static void start_play(struct conn *c)
 	play_on(c);
 }
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static const char *find_header(const char *head, const char *name)
 {
@@ -571,8 +567,7 @@ static void accept_all(void)
 	}
 }
 
-/* ---- main -------------------------------------------------------------------------------------
- */
+/* ---- main ------------------------------------------------------------------------------------ */
 
 static void die(const char *what)
 {
