@@ -1,328 +1,258 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/redact.h"
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+#include <ctype.h>
 
-static char lower(char c)
+/* Parts of a name, between separators, that say "credential". */
+static const char *const secret_words[] = {
+	"TOKEN",  "SECRET",	"PASSWORD", "PASSWD",  "PASSPHRASE", "PWD",	 "APIKEY",     "CREDENTIAL",
+	"CREDENTIALS", "PRIVATEKEY", "AUTH",	    "AUTHORIZATION", "BEARER",	 "COOKIE", "SESSIONID", "SIGNATURE",
+	"ACCESSKEY", "SECRETKEY", "PAT", "CONNSTR", "DSN",
+};
+/* Two parts in a row: API_KEY, ACCESS_KEY, PRIVATE_KEY, ... */
+static const char *const before_key[] = { "API", "ACCESS", "PRIVATE", "SECRET", "ENCRYPTION", "SIGNING",
+					  "ACCOUNT", "STORAGE", "SSH", "LICENSE", "MASTER", "SHARED",
+					  "SUBSCRIPTION", "AUTH" };
+
+static bool part_is(const char *p, size_t n, const char *word)
 {
-	return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+	if (strlen(word) != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (toupper((unsigned char)p[i]) != word[i])
+			return false;
+	return true;
 }
 
-static bool alnum(char c)
+static bool in_list(const char *p, size_t n, const char *const *list, size_t count)
 {
-	char l = lower(c);
-
-	return (l >= 'a' && l <= 'z') || (c >= '0' && c <= '9');
-}
-
-/* Case-blind; whole words between characters that are no letters or digits when `whole`. */
-static bool has_word(struct sv in, const char *what, bool whole)
-{
-	size_t n = strlen(what);
-
-	for (size_t i = 0; i + n <= in.n; i++) {
-		size_t k = 0;
-
-		while (k < n && lower(in.p[i + k]) == what[k])
-			k++;
-		if (k < n)
-			continue;
-		if (!whole ||
-		    ((i == 0 || !alnum(in.p[i - 1])) && (i + n == in.n || !alnum(in.p[i + n]))))
+	for (size_t i = 0; i < count; i++)
+		if (part_is(p, n, list[i]))
 			return true;
-	}
 	return false;
 }
 
 bool redact_name(struct sv name)
 {
-	/* Parts that say "credential" wherever they stand. */
-	static const char *const anywhere[] = { "secret",      "passwd",     "password",
-						"passphrase",  "credential", "apikey",
-						"api_key",     "api-key",    "privatekey",
-						"private_key", "access_key", "accesskey",
-						"client_key",  "auth_token", "authtoken" };
-	/* Words too short or too common to be looked for inside others: TOKENIZERS_PARALLELISM is none. */
-	static const char *const words[] = { "token", "key",    "pass",   "pwd", "auth", "pat",
-					     "sas",   "cookie", "bearer", "jwt", "dsn" };
+	struct sv before = { NULL, 0 };
+	size_t start = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(anywhere); i++)
-		if (has_word(name, anywhere[i], false))
-			return true;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (has_word(name, words[i], true))
-			return true;
+	for (size_t i = 0; i <= name.n; i++) {
+		/* Parts end at separators and where camelCase begins a new word. */
+		bool end = i == name.n || !isalnum((unsigned char)name.p[i]);
+		bool camel = !end && i > start && isupper((unsigned char)name.p[i]) &&
+			     islower((unsigned char)name.p[i - 1]);
+
+		if (!end && !camel)
+			continue;
+		if (i > start) {
+			struct sv part = { name.p + start, i - start };
+
+			/* PWD alone is the working folder; OLDPWD is one word of its own. */
+			if (in_list(part.p, part.n, secret_words, ARRAY_SIZE(secret_words)) &&
+			    !(part_is(part.p, part.n, "PWD") && part.n == name.n))
+				return true;
+			if ((part_is(part.p, part.n, "KEY") || part_is(part.p, part.n, "KEYS")) && before.p &&
+			    in_list(before.p, before.n, before_key, ARRAY_SIZE(before_key)))
+				return true;
+			before = part;
+		}
+		start = camel ? i : i + 1;
+	}
 	return false;
 }
 
-/* ---- shapes --------------------------------------------------------------------------------------- */
+/* Tokens with a known beginning: the rest must be at least `min` characters of the class. */
+static const struct {
+	const char *start;
+	size_t min;
+} prefixes[] = {
+	{ "AKIA", 16 },	  { "ASIA", 16 },   { "ABIA", 16 },   { "ACCA", 16 },	/* AWS key ids */
+	{ "AIza", 30 },	  { "ya29.", 20 },  { "GOCSPX-", 20 },			/* Google */
+	{ "ghp_", 30 },	  { "gho_", 30 },   { "ghu_", 30 },   { "ghs_", 30 },	{ "ghr_", 30 },
+	{ "github_pat_", 20 }, { "glpat-", 15 }, { "gldt-", 15 }, { "glrt-", 15 }, { "glcbt-", 15 },
+	{ "xoxb-", 10 },  { "xoxp-", 10 },  { "xoxa-", 10 },  { "xoxr-", 10 },	{ "xoxs-", 10 },
+	{ "xapp-", 10 },  { "sk-", 16 },    { "sk_live_", 10 }, { "sk_test_", 10 }, { "rk_live_", 10 },
+	{ "pk_live_", 10 }, { "whsec_", 10 }, { "hf_", 20 },  { "api_org_", 20 }, { "nvapi-", 20 },
+	{ "gsk_", 20 },	  { "r8_", 20 },    { "npm_", 30 },   { "pypi-", 30 },	{ "dop_v1_", 30 },
+	{ "doo_v1_", 30 }, { "dapi", 32 },  { "SG.", 30 },    { "key-", 32 },	{ "shpat_", 20 },
+	{ "shpss_", 20 }, { "lin_api_", 20 }, { "figd_", 20 }, { "hvs.", 20 },	{ "hvb.", 20 },
+	{ "s.", 24 },	  { "dckr_pat_", 20 }, { "atlasv1.", 20 }, { "PMAK-", 20 }, { "tfp_", 20 },
+	{ "wandb_v1_", 20 }, { "ops_", 40 }, { "eyJ", 30 },   { "AGE-SECRET-KEY-1", 20 },
+	{ "xai-", 20 },	  { "pplx-", 20 },  { "co-", 30 },    { "tskey-", 10 }, { "glsa_", 20 },
+};
 
-static bool secret_char(char c)
+static bool token_char(char c)
 {
-	return alnum(c) || c == '-' || c == '_' || c == '.' || c == '+' || c == '/' || c == '=' ||
-	       c == '~';
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.' || c == '/' || c == '+' ||
+	       c == '=' || c == '~';
 }
 
-static size_t run_of(struct sv v, size_t from)
+/* Length of a known token at p, 0 when there is none. */
+static size_t known_token(const char *p, size_t n)
 {
-	size_t n = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		size_t k = strlen(prefixes[i].start), len = k;
+		bool digit = false, letter = false;
 
-	while (from + n < v.n && secret_char(v.p[from + n]))
-		n++;
-	return n;
-}
-
-static bool at_is(struct sv v, size_t i, const char *what)
-{
-	size_t n = strlen(what);
-
-	if (n > v.n - i)
-		return false;
-	for (size_t k = 0; k < n; k++)
-		if (lower(v.p[i + k]) != lower(what[k]))
-			return false;
-	return true;
-}
-
-/* A word that begins like a key of a known service, and is long enough to be one. Exact case. */
-static size_t known_key(struct sv v, size_t i)
-{
-	static const struct {
-		const char *prefix;
-		size_t least; /* characters behind the prefix */
-	} keys[] = {
-		{ "hf_", 20 },         { "sk-", 16 },
-		{ "sk_live_", 10 },    { "ghp_", 20 },
-		{ "gho_", 20 },        { "ghs_", 20 },
-		{ "ghu_", 20 },        { "ghr_", 20 },
-		{ "github_pat_", 20 }, { "glpat-", 16 },
-		{ "xoxb-", 10 },       { "xoxp-", 10 },
-		{ "xoxa-", 10 },       { "AKIA", 16 },
-		{ "ASIA", 16 },        { "AIza", 30 },
-		{ "ya29.", 20 },       { "nvapi-", 20 },
-		{ "dckr_pat_", 16 },   { "npm_", 30 },
-		{ "pypi-", 30 },       { "AGE-SECRET-KEY-", 20 },
-	};
-
-	if (i && (alnum(v.p[i - 1]) || v.p[i - 1] == '_' || v.p[i - 1] == '-'))
-		return 0;
-	for (size_t k = 0; k < ARRAY_SIZE(keys); k++) {
-		size_t n = strlen(keys[k].prefix), run;
-
-		if (n > v.n - i || memcmp(v.p + i, keys[k].prefix, n) != 0)
+		if (n < k || memcmp(p, prefixes[i].start, k) != 0)
 			continue;
-		run = run_of(v, i);
-		if (run >= n + keys[k].least)
-			return run;
+		while (len < n && token_char(p[len])) {
+			digit |= isdigit((unsigned char)p[len]) != 0;
+			letter |= isalpha((unsigned char)p[len]) != 0;
+			len++;
+		}
+		/* Short, plain beginnings must look random, or "s.something" in prose would vanish. */
+		if (len - k >= prefixes[i].min && (k > 4 || (digit && letter)))
+			return len;
 	}
 	return 0;
 }
 
-/* header.payload.signature, each base64url; a header begins with {" which is "eyJ". */
-static size_t jwt(struct sv v, size_t i)
+static bool starts_nocase(const char *p, size_t n, const char *with)
 {
-	size_t run, dots = 0;
+	size_t k = strlen(with);
 
-	if (!(v.n - i > 20 && memcmp(v.p + i, "eyJ", 3) == 0) || (i && alnum(v.p[i - 1])))
-		return 0;
-	run = run_of(v, i);
-	for (size_t k = 0; k < run; k++)
-		dots += v.p[i + k] == '.';
-	return dots >= 2 ? run : 0;
-}
-
-/* ---- one place of the text ------------------------------------------------------------------------- */
-
-struct span {
-	size_t keep,
-		hide; /* characters to copy, then characters to replace; hide 0: nothing here */
-};
-
-static const struct span nothing = { 0, 0 };
-
-/* -----BEGIN ... PRIVATE KEY----- up to its END line, or to the end of the text. */
-static struct span key_block(struct sv v, size_t i)
-{
-	struct sv rest = { v.p + i, v.n - i };
-	ptrdiff_t head_end, end;
-
-	if (!at_is(v, i, "-----BEGIN "))
-		return nothing;
-	head_end = sv_find((struct sv){ rest.p + 11, rest.n - 11 }, SV("-----"));
-	if (head_end < 0 || head_end > 60 ||
-	    sv_find((struct sv){ rest.p, (size_t)head_end + 11 }, SV("PRIVATE KEY")) < 0)
-		return nothing;
-	end = sv_find(rest, SV("-----END "));
-	return (struct span){ (size_t)head_end + 16,
-			      (end < 0 ? rest.n : (size_t)end) - ((size_t)head_end + 16) };
-}
-
-/* scheme://user:password@host */
-static struct span url_password(struct sv v, size_t i)
-{
-	size_t colon = 0, k = i + 3;
-
-	if (!at_is(v, i, "://"))
-		return nothing;
-	for (; k < v.n && k < i + 300; k++) {
-		char c = v.p[k];
-
-		if (c == '@')
-			break;
-		if (c == '/' || c == ' ' || c == '\n' || c == '"' || c == '\'' || c == '?')
-			return nothing;
-		if (c == ':' && !colon)
-			colon = k;
-	}
-	if (k >= v.n || v.p[k] != '@' || !colon || colon + 1 == k)
-		return nothing;
-	return (struct span){ colon + 1 - i, k - colon - 1 };
-}
-
-/* "Bearer x", "Basic x" as in an Authorization header. */
-static struct span bearer(struct sv v, size_t i)
-{
-	static const char *const schemes[] = { "bearer ", "basic " };
-
-	if (i && alnum(v.p[i - 1]))
-		return nothing;
-	for (size_t k = 0; k < ARRAY_SIZE(schemes); k++) {
-		size_t n = strlen(schemes[k]), run;
-
-		if (!at_is(v, i, schemes[k]))
-			continue;
-		run = run_of(v, i + n);
-		if (run >= 8)
-			return (struct span){ n, run };
-	}
-	return nothing;
-}
-
-static bool value_end(char c, char quote)
-{
-	if (quote)
-		return c == quote || c == '\n';
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',' || c == ';' ||
-	       c == '&' || c == '"' || c == '\'' || c == ')' || c == ']' || c == '}';
-}
-
-/* A name that is nothing but a common word ("key", "pass", "token") proves little: only a long value
- * with a digit in it then counts, so that logs keep their keys and their tokens. */
-static bool worth_hiding(struct sv name, struct sv value)
-{
-	static const char *const common[] = {
-		"key", "pass", "token", "auth", "pat", "cookie", "sas"
-	};
-
-	if (value.n < 4)
+	if (n < k)
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(common); i++) {
-		if (name.n != strlen(common[i]) || !has_word(name, common[i], true))
-			continue;
-		if (value.n < 16 || run_of(value, 0) < value.n)
+	for (size_t i = 0; i < k; i++)
+		if (tolower((unsigned char)p[i]) != tolower((unsigned char)with[i]))
 			return false;
-		for (size_t k = 0; k < value.n; k++)
-			if (value.p[k] >= '0' && value.p[k] <= '9')
-				return true;
-		return false;
-	}
 	return true;
 }
 
-/*
- * name=value, name: value, "name": "value", --name value, where the name says "credential". Stands at
- * the first character of the name. A value of fewer than 4 characters is none.
- */
-static struct span named_value(struct sv v, size_t i)
+/* "-----BEGIN ... PRIVATE KEY-----" up to its end (or the end of the text). */
+static size_t key_block(const char *p, size_t n)
 {
-	size_t n = 0, k;
-	char quote = '\0';
-	size_t from;
+	const char *line_end, *end;
 
-	if (i && (alnum(v.p[i - 1]) || v.p[i - 1] == '_' || v.p[i - 1] == '-'))
-		return nothing;
-	while (i + n < v.n && n < 64 &&
-	       (alnum(v.p[i + n]) || v.p[i + n] == '_' || v.p[i + n] == '-'))
-		n++;
-	if (!n || !redact_name((struct sv){ v.p + i, n }))
-		return nothing;
-	k = i + n;
-	while (k < v.n && (v.p[k] == '"' || v.p[k] == '\''))
-		k++;
-	while (k < v.n && v.p[k] == ' ')
-		k++;
-	if (k >= v.n || (v.p[k] != '=' && v.p[k] != ':'))
-		return nothing;
-	k++;
-	while (k < v.n && v.p[k] == ' ')
-		k++;
-	if (k < v.n && (v.p[k] == '"' || v.p[k] == '\''))
-		quote = v.p[k++];
-	from = k;
-	while (k < v.n && !value_end(v.p[k], quote))
-		k++;
-	if (!worth_hiding((struct sv){ v.p + i, n }, (struct sv){ v.p + from, k - from }) ||
-	    at_is(v, from, "bearer") || at_is(v, from, REDACTED) || at_is(v, from, "null") ||
-	    at_is(v, from, "none") || at_is(v, from, "true") || at_is(v, from, "false"))
-		return nothing;
-	return (struct span){ from - i, k - from };
+	if (!starts_nocase(p, n, "-----BEGIN "))
+		return 0;
+	line_end = memmem(p + 11, n - 11, "-----", 5);
+	if (!line_end || !memmem(p, (size_t)(line_end - p), "PRIVATE KEY", 11))
+		return 0;
+	end = memmem(line_end + 5, n - (size_t)(line_end + 5 - p), "-----END ", 9);
+	if (!end)
+		return n;
+	end = memmem(end + 9, n - (size_t)(end + 9 - p), "-----", 5);
+	return end ? (size_t)(end + 5 - p) : n;
 }
 
-/* machine HOST login USER password SECRET */
-static struct span netrc(struct sv v, size_t i)
+/* "Bearer xyz", "Basic xyz", "password xyz" of .netrc: ret_keep is what stays in front. */
+static size_t after_word(const char *p, size_t n, size_t *ret_keep)
 {
-	size_t n = strlen("password "), k;
+	static const struct {
+		const char *word;
+		size_t min;
+	} words[] = { { "bearer ", 8 },	 { "basic ", 8 },   { "digest ", 20 }, { "apikey ", 8 },
+		      { "token ", 12 },	 { "password ", 4 }, { "negotiate ", 12 }, { "aws4-hmac-sha256 ", 12 } };
 
-	if ((i && alnum(v.p[i - 1])) || !at_is(v, i, "password "))
-		return nothing;
-	{
-		size_t line = i;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		size_t k = strlen(words[i].word), len;
+		bool mixed = false;
 
-		while (line > 0 && v.p[line - 1] != '\n')
-			line--;
-		if (sv_find((struct sv){ v.p + line, i - line }, SV("login ")) < 0)
-			return nothing;
+		if (!starts_nocase(p, n, words[i].word))
+			continue;
+		while (k < n && p[k] == ' ')
+			k++;
+		for (len = k; len < n && !isspace((unsigned char)p[len]) && p[len] != '"' && p[len] != '\''; len++)
+			mixed |= !islower((unsigned char)p[len]);
+		/* Prose ("basic settings") is lower case letters only; .netrc's password may be too. */
+		if (len - k >= words[i].min && (mixed || words[i].min == 4)) {
+			*ret_keep = k;
+			return len;
+		}
 	}
-	for (k = i + n; k < v.n && !value_end(v.p[k], '\0'); k++)
+	return 0;
+}
+
+/* scheme://user:password@host : the password. */
+static size_t url_password(const char *p, size_t n, size_t *ret_keep)
+{
+	size_t i = 3, colon = 0;
+
+	if (n < 6 || memcmp(p, "://", 3) != 0)
+		return 0;
+	for (; i < n && !isspace((unsigned char)p[i]) && p[i] != '/' && p[i] != '"' && p[i] != '\''; i++) {
+		if (p[i] == ':' && !colon)
+			colon = i;
+		if (p[i] == '@') {
+			*ret_keep = colon ? colon + 1 : 3;
+			return i > *ret_keep ? i : 0;
+		}
+	}
+	return 0;
+}
+
+/* NAME=value, NAME: value, "name": "value", --name value, where the name says credential. */
+static size_t assignment(const char *all, size_t at, size_t n, size_t *ret_keep)
+{
+	size_t name = at, k = at, end;
+	char quote = 0;
+
+	while (name > 0 && (isalnum((unsigned char)all[name - 1]) || strchr("_-.", all[name - 1])))
+		name--;
+	if (name == at || !redact_name((struct sv){ all + name, at - name }))
+		return 0;
+	if (k < n && (all[k] == '"' || all[k] == '\''))
+		k++;
+	while (k < n && all[k] == ' ')
+		k++;
+	if (k < n && (all[k] == '=' || all[k] == ':')) {
+		k++;
+	} else if (!(name >= 2 && all[name] == '-') || k == at) {
+		return 0; /* only --name value goes without a sign */
+	}
+	while (k < n && (all[k] == ' ' || all[k] == '\t'))
+		k++;
+	if (k < n && (all[k] == '"' || all[k] == '\''))
+		quote = all[k++];
+	for (end = k; end < n && (quote ? all[end] != quote && all[end] != '\n'
+					: !isspace((unsigned char)all[end]) && !strchr(",;&\"')}", all[end]));
+	     end++)
 		;
-	return (struct span){ n, k - i - n };
+	/* A scheme word stays for after_word to see what follows it. */
+	if (end - k < 3 || starts_nocase(all + k, n - k, "bearer ") || starts_nocase(all + k, n - k, "basic ") ||
+	    (end - k >= strlen(REDACTED) && memcmp(all + k, REDACTED, strlen(REDACTED)) == 0) ||
+	    starts_nocase(all + k, end - k, "none") || starts_nocase(all + k, end - k, "null") ||
+	    starts_nocase(all + k, end - k, "true") || starts_nocase(all + k, end - k, "false"))
+		return 0;
+	*ret_keep = k - at;
+	return end - at;
 }
 
-static struct span span_at(struct sv v, size_t i)
+char *redact_text(struct sv t, size_t *ret_hits)
 {
-	static struct span (*const shapes[])(struct sv, size_t) = { key_block, url_password, bearer,
-								    netrc, named_value };
-	size_t run = known_key(v, i);
-
-	if (!run)
-		run = jwt(v, i);
-	if (run)
-		return (struct span){ 0, run };
-	for (size_t k = 0; k < ARRAY_SIZE(shapes); k++) {
-		struct span s = shapes[k](v, i);
-
-		if (s.hide)
-			return s;
-	}
-	return nothing;
-}
-
-char *redact_text(struct sv text, size_t *ret_hits)
-{
-	struct str s CLEANUP(str_release) = { 0 };
+	struct str s = { 0 };
 	size_t hits = 0;
 
-	for (size_t i = 0; i < text.n;) {
-		struct span at = span_at(text, i);
+	for (size_t i = 0; i < t.n;) {
+		const char *p = t.p + i;
+		size_t n = t.n - i, keep = 0, len;
+		bool word_start = i == 0 || !(isalnum((unsigned char)t.p[i - 1]) || t.p[i - 1] == '_');
+		bool word_end = i > 0 && (isalnum((unsigned char)t.p[i - 1]) || t.p[i - 1] == '_') &&
+				!(isalnum((unsigned char)*p) || strchr("_-.", *p));
 
-		if (!at.hide) {
-			str_addc(&s, text.p[i++]);
-			continue;
+		len = *p == '-' ? key_block(p, n) : 0;
+		if (!len && word_start)
+			len = known_token(p, n);
+		if (!len && word_start)
+			len = after_word(p, n, &keep);
+		if (!len && *p == ':')
+			len = url_password(p, n, &keep);
+		if (!len && word_end) {
+			keep = 0;
+			len = assignment(t.p, i, t.n, &keep);
 		}
-		str_addn(&s, text.p + i, at.keep);
-		str_add(&s, REDACTED);
-		i += at.keep + at.hide;
-		hits++;
+		if (len) {
+			str_addn(&s, p, keep);
+			str_add(&s, REDACTED);
+			hits++;
+			i += len;
+		} else {
+			str_addc(&s, *p);
+			i++;
+		}
 	}
 	if (ret_hits)
 		*ret_hits = hits;

@@ -1,95 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The secrets here are made up; they are put together from pieces so that no scanner takes them for real. */
 #include "base/redact.h"
+
 #include "test.h"
 
-static void names_of_credentials(void)
-{
-	static const char *const secret[] = { "HF_TOKEN",       "AWS_SECRET_ACCESS_KEY",
-					      "db_password",    "API_KEY",
-					      "OPENAI_API_KEY", "PGPASSWORD",
-					      "MY_PAT",         "x-auth-token",
-					      "GITHUB_TOKEN",   "client-secret",
-					      "apiKey" };
-	static const char *const plain[] = { "TOKENIZERS_PARALLELISM",
-					     "OMP_NUM_THREADS",
-					     "PATH",
-					     "KEYBOARD",
-					     "LD_LIBRARY_PATH",
-					     "NCCL_DEBUG",
-					     "max_tokens",
-					     "PYTHONPATH",
-					     "HSA_ENABLE_SDMA",
-					     "monkey",
-					     "" };
+#define RANDOM40 "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 
-	for (size_t i = 0; i < ARRAY_SIZE(secret); i++)
-		if (!redact_name(sv_of(secret[i])))
-			test_fails(__FILE__, __LINE__, "%s is taken for harmless", secret[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
-		if (redact_name(sv_of(plain[i])))
-			test_fails(__FILE__, __LINE__, "%s is taken for a secret", plain[i]);
+static void names_that_say_credential(void)
+{
+	static const char *const yes[] = { "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "db_password", "API_KEY",
+					   "OPENAI_API_KEY", "apiKey", "GITHUB_PAT", "PGPASSWORD_FILE_PASSWORD",
+					   "Authorization", "X-Auth-Token", "SSH_PRIVATE_KEY", "client_secret",
+					   "AZURE_STORAGE_KEY", "MYSQL_PWD", "cookie" };
+	static const char *const no[] = { "PATH", "PWD", "KEYBOARD", "NCCL_DEBUG", "OMP_NUM_THREADS", "MONKEY",
+					  "TOKENIZERS_PARALLELISM", "MAX_TOKENS", "PATTERN", "primary_key",
+					  "AUTHOR" };
+
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+		printf("# %s\n", yes[i]);
+		CHECK(redact_name(sv_of(yes[i])));
+	}
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
+		printf("# %s\n", no[i]);
+		CHECK(!redact_name(sv_of(no[i])));
+	}
 }
 
-static void becomes(const char *in, const char *want)
+/* Each text holds the secret RANDOM40 or "s3cr3tPass"; none of it may be left. */
+static void fifty_kinds_of_secrets_go(void)
 {
-	AUTO_FREE char *got = redact_text(sv_of(in), NULL);
+	static const char *const text[] = {
+		"id AK" "IAIOSFODNN7EXAMPLE1 x" RANDOM40, "AS" "IAIOSFODNN7EXAMPLE2=" RANDOM40,
+		"key=AI" "za" RANDOM40, "ya" "29." RANDOM40, "GOC" "SPX-" RANDOM40, "gh" "p_" RANDOM40,
+		"gh" "o_" RANDOM40, "gh" "s_" RANDOM40, "gh" "u_" RANDOM40, "github" "_pat_" RANDOM40,
+		"gl" "pat-" RANDOM40, "gl" "rt-" RANDOM40, "xo" "xb-" RANDOM40, "xo" "xp-" RANDOM40,
+		"xa" "pp-" RANDOM40, "s" "k-" RANDOM40, "s" "k-proj-" RANDOM40, "s" "k_live_" RANDOM40,
+		"rk" "_live_" RANDOM40, "wh" "sec_" RANDOM40, "(h" "f_" RANDOM40 ")", "nv" "api-" RANDOM40,
+		"gs" "k_" RANDOM40, "np" "m_" RANDOM40, "py" "pi-" RANDOM40, "do" "p_v1_" RANDOM40,
+		"da" "pi" RANDOM40, "S" "G." RANDOM40, "sh" "pat_" RANDOM40, "hv" "s." RANDOM40,
+		"dc" "kr_pat_" RANDOM40, "ey" "J" RANDOM40 "." RANDOM40 "." RANDOM40, "ts" "key-" RANDOM40,
+		"xa" "i-" RANDOM40, "gl" "sa_" RANDOM40,
+		"Authorization: Bearer " RANDOM40, "authorization: basic " RANDOM40,
+		"postgres://joe:s3cr3tPass@db/x", "https://s3cr3tPass@example.org/repo",
+		"machine example.org login joe password s3cr3tPass",
+		"-----BEGIN OPENSSH PRIVATE KEY-----\n" RANDOM40 "\n-----END OPENSSH PRIVATE KEY-----",
+		"-----BEGIN RSA PRIVATE KEY-----\n" RANDOM40, "AWS_SECRET_ACCESS_KEY=" RANDOM40,
+		"HF_TOKEN: " RANDOM40, "{\"password\": \"s3cr3tPass\"}", "'api_key': 's3cr3tPass'",
+		"client_secret=s3cr3tPass&x=1", "--password s3cr3tPass", "--api-key=s3cr3tPass",
+		"export DB_PASSWORD='s3cr3tPass'", "Cookie: s3cr3tPass", "x-api-key: s3cr3tPass",
+		"AccountKey=s3cr3tPass;x", "mysql_pwd=s3cr3tPass",
+	};
 
-	CHECK_STR(got, want);
-}
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		size_t hits;
+		char *s = redact_text(sv_of(text[i]), &hits);
 
-/* Made-up values, put together here so that no scanner takes this file for a leak. */
-#define X20                                                                                        \
-	"abcdefghij"                                                                               \
-	"ABCDEFGHIJ"
-#define X36                                                                                        \
-	X20 "0123456789"                                                                           \
-	    "abcdef"
-
-static void shapes_of_credentials(void)
-{
-	becomes("use hf_" X36 " now", "use [redacted] now");
-	becomes("key sk-" X20 "\n", "key [redacted]\n");
-	becomes("Authorization: Bearer " X20 "\r\n", "Authorization: Bearer [redacted]\r\n");
-	becomes("AWS AKIA"
-		"ABCDEFGHIJKLMNOP.",
-		"AWS [redacted]");
-	becomes("https://user:hunter22@example.org/x", "https://user:[redacted]@example.org/x");
-	becomes("https://example.org:8080/x@y", "https://example.org:8080/x@y");
-	becomes("DB_PASSWORD=hunter22 next", "DB_PASSWORD=[redacted] next");
-	becomes("{\"api_key\": \"hunter22\", \"n\": 1}", "{\"api_key\": \"[redacted]\", \"n\": 1}");
-	becomes("--token=hunter22", "--token=[redacted]");
-	becomes("machine h login u password hunter22", "machine h login u password [redacted]");
-	becomes("-----BEGIN "
-		"PRIVATE KEY-----\nAAAA\nBBBB\n-----END "
-		"PRIVATE KEY-----\n",
-		"-----BEGIN "
-		"PRIVATE KEY-----[redacted]-----END "
-		"PRIVATE KEY-----\n");
-	becomes("eyJhbGciOi.eyJzdWIiOiIx.c2lnbmF0dXJl", "[redacted]");
+		printf("# %s -> %s\n", text[i], s);
+		CHECK(hits >= 1);
+		CHECK(!strstr(s, "s3cr3tPass"));
+		CHECK(!strstr(s, RANDOM40) || i < 2); /* the first two: only the key id is known there */
+		free(s);
+	}
 }
 
 static void ordinary_text_stays(void)
 {
-	static const char text[] =
-		"{\"key\": \"eval_accuracy\", \"max_tokens\": 256}\n"
-		"model sk-learn 1.2, 12 tokens: 5 ms\nlibblas.so.3 => /usr/lib/x (0x7f)\n"
-		"HSA_OVERRIDE_GFX_VERSION=9.4.2 password: no\n";
-	AUTO_FREE char *got = NULL;
-	size_t hits = 9;
+	static const char *const text[] = {
+		"step 40 of 200, loss 0.4176, 53 ms", "tokens: 128", "max_tokens=64", "basic settings are fine",
+		"GET http://127.0.0.1:8000/v1/models", "/usr/lib/x86_64-linux-gnu/libopenblasp-r0.3.21.so",
+		"sha256:dc2d6b4ffa6026bddd2823e83e664dcdf097e1abc851f10960b6ae7d22a01a26",
+		"a skeleton key-value store", "NCCL_DEBUG=INFO", "task sk-learn is installed", "token count 12",
+		"the password is never stored", "HF_TOKEN=",
+	};
 
-	got = redact_text(sv_of(text), &hits);
-	/* "key": "eval_accuracy" is what MLPerf writes; a name `key` alone must not eat log keys. */
-	CHECK_STR(got, text);
-	CHECK_INT(hits, 0);
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		char *s = redact_text(sv_of(text[i]), NULL);
+
+		CHECK_STR(s, text[i]);
+		free(s);
+	}
 }
 
-static void redacting_twice_changes_nothing(void)
+static void twice_is_the_same_as_once(void)
 {
-	AUTO_FREE char *once = redact_text(SV("DB_PASSWORD=hunter22 hf_" X36 " Bearer " X20), NULL);
-	AUTO_FREE char *twice = redact_text(sv_of(once), NULL);
+	char *a = redact_text(SV("HF_TOKEN=abcdefgh12345678 and Bearer ABCDEFGH12345678"), NULL);
+	char *b = redact_text(sv_of(a), NULL);
 
-	CHECK_STR(twice, once);
+	CHECK_STR(a, b);
+	free(a);
+	free(b);
 }
 
-TEST_MAIN(TEST(names_of_credentials), TEST(shapes_of_credentials), TEST(ordinary_text_stays),
-	  TEST(redacting_twice_changes_nothing))
+TEST_MAIN(TEST(names_that_say_credential), TEST(fifty_kinds_of_secrets_go), TEST(ordinary_text_stays),
+	  TEST(twice_is_the_same_as_once))
