@@ -63,12 +63,12 @@ struct capture_program {
 };
 
 struct capture_conf {
-	const char *root;        /* NULL or "": this machine; else the folder of a recorded one */
-	const char *dir;         /* where relative paths of files and programs begin; NULL: here */
-	pid_t pid;               /* a process of the workload; 0: none */
-	const char *python;      /* NULL: no Python in this workload. A name without '/': by PATH */
-	struct strs modules;     /* "numpy", "torch": import names */
-	struct strs env_globs;   /* added to the allow-list: "MYAPP_*" */
+	const char *root;  /* NULL or "": this machine; else the folder of a recorded one */
+	const char *dir;   /* where relative paths of files and programs begin; NULL: here */
+	pid_t pid;	   /* a process of the workload; 0: none */
+	const char *python; /* NULL: no Python in this workload. A name without '/': by PATH */
+	struct strs modules;	 /* "numpy", "torch": import names */
+	struct strs env_globs;	 /* added to the allow-list: "MYAPP_*" */
 	struct strs environment; /* "K=V" that the workload gets on top of ours */
 	struct {
 		struct capture_file *v;
@@ -78,17 +78,14 @@ struct capture_conf {
 		struct capture_program *v;
 		size_t n, room;
 	} programs;
-	const char *tool_version,
-		*tool_digest; /* of twice itself: "0.1.0", 64 hex; NULL: left out */
+	const char *tool_version, *tool_digest; /* of twice itself: "0.1.0", 64 hex; NULL: left out */
 	bool quick;
-	const char
-		*cache_path; /* file of the digest cache; NULL: no cache. A broken one is ignored */
-	const struct stack *known;  /* the accepted stack, for quick; NULL: none */
-	int64_t command_limit_ns;   /* for each vendor command; 0: 20 s */
+	const char *cache_path;	   /* file of the digest cache; NULL: no cache. A broken one is ignored */
+	const struct stack *known; /* the accepted stack, for quick; NULL: none */
+	int64_t command_limit_ns;  /* for each vendor command; 0: 20 s */
 	const volatile int *cancel; /* non-zero: give up with -ERR_INTERRUPTED; NULL: never */
 };
-void capture_conf_release(
-	struct capture_conf *c); /* the lists; borrowed pointers stay the caller's */
+void capture_conf_release(struct capture_conf *c); /* the lists; borrowed pointers stay the caller's */
 void capture_add_file(struct capture_conf *c, const char *name, const char *path,
 		      enum component_layer layer);
 struct capture_program *capture_add_program(struct capture_conf *c, const char *name,

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this room share: records in the ledger, and the series of a stack. */
+#pragma once
+
+#include "run/run.h"
+#include "verdict/verdict.h"
+
+/* ---- records.c: bodies of entries, written and read ------------------------------------------------ */
+
+#define RUN_BLOB_LIMIT ((size_t)256 << 20)
+
+/* {"digest": leaf}: how an entry refers to another one. New reference. */
+json_t *run_ref(const char *hex) MUST_USE;
+/* The digest in o[key]; NULL: not there or malformed. Borrowed from o. */
+const char *run_ref_of(const json_t *o, const char *key);
+
+int run_append(const struct run_env *env, const char *kind, const json_t *body,
+	       struct ledger_ref *ret, struct err *err) MUST_USE;
+/* contract.set, once for each digest; ret is its leaf. */
+int run_put_contract(const struct run_env *env, char ret[65], struct err *err) MUST_USE;
+/* stack.capture: always a new entry (the moment counts), ret is its leaf. */
+int run_put_stack(const struct run_env *env, const struct stack *s, char ret[65],
+		  struct err *err) MUST_USE;
+int run_get_stack(struct ledger *l, const char *capture, struct stack *ret, struct err *err) MUST_USE;
+/* Moves the files of evidence into the ledger (redacted text, digests), then forgets their paths. */
+int run_put_evidence(const struct run_env *env, struct evidences *e, struct err *err) MUST_USE;
+int run_entry(struct ledger *l, const char *hex, const char *kind, struct ledger_entry *ret,
+	      struct err *err) MUST_USE;
+/* The bytes of the evidence with this label; -ERR_NOT_FOUND. */
+int run_evidence_text(struct ledger *l, const struct evidences *e, const char *label, char **ret,
+		      size_t *ret_n, struct err *err) MUST_USE;
+
+/* ---- series.c: repetitions of one stack under one contract ------------------------------------------ */
+
+/* A run.intent of scope run, read back. */
+struct intent {
+	uint64_t seq;
+	char leaf[65], run[40];
+	char contract_digest[65], stack_digest[65], capture[65];
+	char accepted[65]; /* leaf of the sign-off it compares with; "" */
+	char session[65];
+	char *new_series;
+	json_t *switches;
+	int64_t looks[16];
+	size_t n_looks;
+};
+void intent_release(struct intent *i);
+int intent_read(struct ledger *l, const char *hex, struct intent *ret, struct err *err) MUST_USE;
+
+/* Everything that one run left behind: repetitions (leaf set; the announced ones that have no result
+ * as failed or excluded), check outcomes, and how it ended. */
+struct run_left {
+	struct intent intent;
+	struct reps reps;
+	struct outcomes outcomes;
+	struct strs check_leaves;
+	bool ended, interrupted;
+	int n_interrupted;
+};
+void run_left_release(struct run_left *r);
+int run_left_read(struct ledger *l, const char *intent, struct run_left *ret, struct err *err) MUST_USE;
+
+/* The intents that belong to one series, oldest first: same workload, contract and stack, up to and
+ * with `last` (a leaf; NULL: all), not before the newest one that said new_series. */
+int series_intents(struct ledger *l, const char *workload, const char *contract_digest,
+		   const char *stack_digest, const char *last, struct strs *ret,
+		   struct err *err) MUST_USE;
+/* Repetitions of those intents in order, renumbered; interrupted ones over the limit become failed. */
+int series_reps(struct ledger *l, const struct strs *intents, struct reps *ret,
+		struct outcomes *ret_last_outcomes, struct err *err) MUST_USE;
+
+/* ---- judge.c: what the verdict is made of ----------------------------------------------------------- */
+
+struct judge {
+	const struct contract *contract;
+	char stack_digest[65];
+	struct reps cand;
+	struct outcomes outcomes;  /* layers of this run */
+	bool has_bank;
+	char bank_contract[65], bank_stack[65];
+	struct reps bank;
+	bool ended;		   /* no more repetitions will be made in this run */
+	bool mismatch;		   /* what ran is not what was captured */
+	struct strs notes;
+};
+void judge_release(struct judge *j);
+int judge_decide(const struct judge *j, struct verdict *ret, struct err *err) MUST_USE;
+int judge_bank(struct ledger *l, const struct contract *c, const struct acceptance *a,
+	       uint64_t before_seq, struct judge *ret, struct err *err) MUST_USE;

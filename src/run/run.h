@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One execution of a contract, as it happens: the stack, the layers in their order, the repetitions,
+ * the verdict after each of them, and every step of it in the ledger BEFORE the next one starts.
+ * Prints nothing; what is going on goes to the caller's callbacks.
+ *
+ *	struct run_env env = { .contract = &c, .dir = dir, .ledger = l, ... };
+ *	struct run_done done CLEANUP(run_done_release) = { 0 };
+ *	TRY(run_contract(&env, &done, err));        done.verdict, done.kind, ...
+ *
+ * The life of a run in the ledger (bodies are described in twice-ledger(5)):
+ *	contract.set, stack.capture          what is to be judged
+ *	run.intent   scope "run"             bank, margins, looks: fixed before anything starts
+ *	run.result   scope "checks"          hardware, communication, framework (refers by "of")
+ *	run.intent   scope "rep"             announces one repetition
+ *	run.result   scope "rep"             ends it: measurements, evidence, failed or excluded
+ *	...
+ *	run.result   scope "checks"          recovery
+ *	run.result   scope "run"             ends the run ("finished", "interrupted")
+ *	verdict                              recomputable from the entries it names
+ *
+ * A run or repetition that was announced and never ended (kill -9, power loss) is closed by the next
+ * writer with run.abandon. Repetitions that were interrupted are left out, by that cause and listed, up
+ * to RUN_MAX_INTERRUPTED in a series; any more count as failed: nobody picks repetitions by Ctrl-C.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "contract/contract.h"
+#include "ledger/ledger.h"
+#include "model/model.h"
+
+struct err;
+
+#define RUN_MAX_INTERRUPTED 2
+
+/* What is going on now, for a live line. */
+struct run_progress {
+	enum check_layer layer;
+	const char *what; /* "hardware/memory_bandwidth", "repetition 3 of 5" */
+	const char *live; /* numbers so far, or "" */
+	double fraction;  /* of the whole run, 0..1; negative: unknown */
+	int64_t left_ns;  /* of the whole run; negative: unknown */
+};
+
+struct run_env {
+	const struct contract *contract;
+	const char *contract_text;
+	const char *dir;	 /* the contract's folder */
+	struct ledger *ledger;
+	const char *machine;	 /* id of the tool in entries */
+	const char *tool_version, *tool_digest;
+	const volatile int *cancel;
+	/* callbacks; each may be NULL */
+	void (*progress)(void *arg, const struct run_progress *p);
+	void (*outcome)(void *arg, const struct outcome *o);	  /* a check has ended */
+	void (*rep)(void *arg, const struct rep *r);		  /* a repetition has ended */
+	void (*note)(void *arg, const char *text);		  /* worth a line of its own */
+	void *arg;
+	/* options */
+	bool keep_going;	 /* later layers in spite of a failed one */
+	unsigned layers;	 /* bit mask of check layers to do; 0: all */
+	int64_t max_reps;	 /* at most so many this time; 0: the contract's cap */
+	const char *new_series;	 /* reason to start over instead of continuing the series; NULL */
+	bool keep_work;		 /* don't remove the scratch folder */
+};
+
+/* ---- the stack ------------------------------------------------------------------------------------ */
+
+/* stack.environment and environment_file of the contract, placeholders filled in; later ones win. */
+int run_environment(const struct contract *c, const char *dir, struct pairs *ret,
+		    struct err *err) MUST_USE;
+/* Captures what the contract says belongs to its stack. pid 0: no process. quick: twice check.
+ * known: the accepted stack for quick, or NULL. */
+struct run_capture {
+	const struct contract *contract; /* NULL: the machine alone */
+	const char *dir, *root, *cache_path, *tool_version, *tool_digest;
+	pid_t pid;
+	bool quick;
+	const struct stack *known;
+	const volatile int *cancel;
+};
+int run_stack(const struct run_capture *rc, struct stack *ret, struct err *err) MUST_USE;
+int run_stack_save(const struct run_capture *rc, const char *to, struct stack *ret,
+		   struct err *err) MUST_USE;
+
+/* ---- what was accepted ------------------------------------------------------------------------------ */
+
+/* One sign-off and what it rests on. */
+struct acceptance {
+	uint64_t seq;
+	char signoff[65], verdict[65], intent[65];
+	char run[40];	 /* id of the run */
+	char contract_digest[65], stack_digest[65];
+	char *who, *note;
+	int64_t at_ms, expires_ms; /* 0: never */
+	enum ledger_standing standing;
+};
+struct acceptances {
+	struct acceptance *v; /* newest first */
+	size_t n, room;
+};
+void acceptances_release(struct acceptances *l);
+/* Every sign-off of one workload. */
+int acceptances_read(struct ledger *l, const char *workload, struct acceptances *ret,
+		     struct err *err) MUST_USE;
+/* The one that counts now: the newest in force that is not expired at now_ms; NULL: none. */
+const struct acceptance *acceptance_current(const struct acceptances *l, int64_t now_ms);
+/* Accepted on two different stacks (or under two contracts' worth of change), or re-accepted by a run
+ * after a rejection or roll-back: the workload is proven. */
+bool acceptances_proven(struct ledger *l, const struct acceptances *a);
+
+/* Reads back what entries refer to. The digest is the entry's leaf (64 hex). */
+int run_stack_of(struct ledger *l, const char *intent, struct stack *ret, struct err *err) MUST_USE;
+
+enum standing { STANDING_ACCEPTED, STANDING_STALE, STANDING_EXPIRED, STANDING_NEVER, STANDING_UNKNOWN };
+const char *standing_name(enum standing s);
+/* Is this stack, under this contract, the accepted one? */
+struct staleness {
+	enum standing standing;
+	bool contract_changed;
+	struct stack before, now; /* changes borrow from both */
+	struct changes changes;
+	unsigned layers;	  /* check layers to run again */
+	struct strs reasons;
+};
+void staleness_release(struct staleness *s);
+/* now: the captured stack; taken over by ret. */
+int run_staleness(struct ledger *l, const struct contract *c, const struct acceptance *a,
+		  int64_t now_ms, struct stack *now, struct staleness *ret, struct err *err) MUST_USE;
+
+/* ---- running ------------------------------------------------------------------------------------------ */
+
+struct run_done {
+	char run[40];
+	char intent[65], verdict_leaf[65];
+	char stack_digest[65];
+	enum verdict_kind kind;
+	json_t *verdict;     /* body of the verdict entry */
+	bool interrupted;
+	bool nothing_to_do;  /* the series had been decided before; no repetition was made */
+};
+void run_done_release(struct run_done *d);
+int run_contract(const struct run_env *env, struct run_done *ret, struct err *err) MUST_USE;
+
+/* Closes runs and repetitions that never ended and whose process is gone. */
+int run_close_abandoned(struct ledger *l, const char *machine, const char *only_run,
+			const char *reason, int64_t now_ms, size_t *ret_n, struct err *err) MUST_USE;
+
+/* The verdict of a verdict entry again, from the ledger alone: for ledger_verify. */
+int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *text, struct err *err);
+
+/* ---- going back ------------------------------------------------------------------------------------- */
+
+/* One component to switch back: by the contract's `switch:` commands. */
+struct switch_step {
+	const char *component; /* borrowed from the contract */
+	char *to;	       /* version word that its set command takes */
+	char *from;	       /* what get says now; NULL: it does not say */
+	bool needed;
+};
+struct switch_plan {
+	struct switch_step *v;
+	size_t n, room;
+	struct strs missing;   /* changed components that no switch can put back */
+};
+void switch_plan_release(struct switch_plan *p);
+int run_switch_plan(const struct contract *c, const char *dir, const struct stack *accepted,
+		    const struct staleness *now, struct switch_plan *ret, struct err *err) MUST_USE;
+int run_switch(const struct contract *c, const char *dir, const struct switch_step *s,
+	       const volatile int *cancel, struct err *err) MUST_USE;
