@@ -80,10 +80,11 @@ struct judge {
 	char bank_contract[65], bank_stack[65];
 	struct reps bank;
 	bool ended;		   /* no more repetitions will be made in this run */
-	bool mismatch;		   /* what ran is not what was captured */
+	struct strs mismatches;	   /* what ran is not what was captured, or not what was asked for */
 	struct strs notes;
 };
 void judge_release(struct judge *j);
+char *judge_plan(const struct judge *j) MUST_USE; /* before the first repetition; NULL */
 int judge_decide(const struct judge *j, struct verdict *ret, struct err *err) MUST_USE;
 int judge_bank(struct ledger *l, const struct contract *c, const struct acceptance *a,
 	       uint64_t before_seq, struct judge *ret, struct err *err) MUST_USE;

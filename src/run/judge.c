@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a contract, an accepted run and a candidate series to the verdict's input. */
+#include "run/internal.h"
+
+#include "base/err.h"
+#include "base/vec.h"
+#include <math.h>
+
+void judge_release(struct judge *j)
+{
+	reps_release(&j->cand);
+	reps_release(&j->bank);
+	outcomes_release(&j->outcomes);
+	strs_release(&j->notes);
+	strs_release(&j->mismatches);
+	*j = (struct judge){ 0 };
+}
+
+/* Everything that the input borrows while the verdict is made. */
+struct input {
+	struct verdict_in in;
+	struct verdict_metric *metrics;
+	size_t n_metrics;
+	double **columns; /* two a metric: bank, candidate */
+	struct verdict_rep *reps;
+	struct verdict_check *checks;
+	struct strs void_reasons, mismatches, owned;
+};
+
+static void input_release(struct input *i)
+{
+	for (size_t k = 0; k < 2 * i->n_metrics; k++)
+		free(i->columns[k]);
+	free(i->columns);
+	free(i->metrics);
+	free(i->reps);
+	free(i->checks);
+	strs_release(&i->void_reasons);
+	strs_release(&i->mismatches);
+	strs_release(&i->owned);
+}
+
+static double *column(const struct reps *l, const char *metric)
+{
+	double *v = xcalloc(l->n, sizeof(*v));
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct measurement *m = measurements_find(&l->v[i].measured, metric);
+
+		v[i] = l->v[i].state == REP_OK && m ? m->value : NAN;
+	}
+	return v;
+}
+
+/* Share of the repetitions that count which are good: for metrics over all of them. */
+static double *share_ok(const struct reps *l)
+{
+	double *v = xcalloc(1, sizeof(*v));
+	size_t ok = 0, all = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		all += l->v[i].state != REP_EXCLUDED;
+		ok += l->v[i].state == REP_OK;
+	}
+	*v = all ? (double)ok / (double)all : NAN;
+	return v;
+}
+
+static void add_metric(struct input *i, const struct judge *j, const struct metric_info *info)
+{
+	struct verdict_metric *m = &i->metrics[i->n_metrics];
+	double *bank = info->across ? share_ok(&j->bank) : column(&j->bank, info->name);
+	double *cand = info->across ? share_ok(&j->cand) : column(&j->cand, info->name);
+
+	*m = (struct verdict_metric){ .name = info->name, .unit = info->unit, .dir = info->dir,
+				      .abs_scale = info->scale == SCALE_ABS, .across = info->across,
+				      .margin = NAN, .limit = NAN, .bank = bank, .cand = cand };
+	i->columns[2 * i->n_metrics] = bank;
+	i->columns[2 * i->n_metrics + 1] = cand;
+	i->n_metrics++;
+}
+
+static struct verdict_metric *find_metric(struct input *i, const char *name)
+{
+	for (size_t k = 0; k < i->n_metrics; k++)
+		if (streq(i->metrics[k].name, name))
+			return &i->metrics[k];
+	return NULL;
+}
+
+static void metrics(struct input *i, const struct judge *j)
+{
+	const struct contract *c = j->contract;
+	size_t most = c->workload_check.objectives.n + c->compare.n;
+
+	i->metrics = xcalloc(most, sizeof(*i->metrics));
+	i->columns = xcalloc(2 * most, sizeof(*i->columns));
+	for (size_t k = 0; k < c->workload_check.objectives.n; k++) {
+		const struct objective *o = &c->workload_check.objectives.v[k];
+		struct verdict_metric *m;
+
+		add_metric(i, j, &o->info);
+		m = find_metric(i, o->metric);
+		m->has_limit = true;
+		m->limit = o->limit.value;
+		m->limit_strict = o->limit.op == LIMIT_LT || o->limit.op == LIMIT_GT;
+	}
+	for (size_t k = 0; k < c->compare.n; k++) {
+		const struct margin *g = &c->compare.v[k];
+		struct verdict_metric *m = find_metric(i, g->metric);
+
+		if (!m) {
+			add_metric(i, j, &g->info);
+			m = find_metric(i, g->metric);
+		}
+		if (m->across)
+			continue;
+		m->gate = g->gate;
+		m->margin = g->margin;
+	}
+}
+
+static void repetitions(struct input *i, const struct judge *j)
+{
+	i->reps = xcalloc(j->cand.n, sizeof(*i->reps));
+	for (size_t k = 0; k < j->cand.n; k++) {
+		const struct rep *r = &j->cand.v[k];
+
+		i->reps[k] = (struct verdict_rep){ r->state, r->reason, r->start_digest, r->session };
+	}
+	i->in.reps = i->reps;
+	i->in.n_reps = j->cand.n;
+}
+
+/* The layers' checks of this run, and what the repetitions' own checks could not say. */
+static void check_list(struct input *i, const struct judge *j)
+{
+	size_t most = j->outcomes.n, n = 0;
+
+	for (size_t k = 0; k < j->cand.n; k++)
+		most += j->cand.v[k].outcomes.n;
+	i->checks = xcalloc(most, sizeof(*i->checks));
+	for (size_t k = 0; k < j->outcomes.n; k++) {
+		const struct outcome *o = &j->outcomes.v[k];
+
+		i->checks[n++] = (struct verdict_check){ o->check, o->layer, o->result, o->required, o->reason };
+	}
+	for (size_t k = 0; k < j->cand.n; k++) {
+		const struct rep *r = &j->cand.v[k];
+
+		for (size_t x = 0; r->state == REP_OK && x < r->outcomes.n; x++) {
+			const struct outcome *o = &r->outcomes.v[x];
+
+			/* A FAIL made the repetition failed already; these could not be judged. */
+			if (o->result == RESULT_SKIP || o->result == RESULT_ERROR || o->result == RESULT_DOUBTFUL)
+				i->checks[n++] = (struct verdict_check){ o->check, o->layer, o->result,
+									 o->required, o->reason };
+		}
+	}
+	i->in.checks = i->checks;
+	i->in.n_checks = n;
+}
+
+static void looks(struct input *i, const struct contract *c)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < c->repeat.looks.n && n < VERDICT_MAX_LOOKS; k++)
+		if (c->repeat.looks.v[k] >= 3 && c->repeat.looks.v[k] <= 15)
+			i->in.looks[n++] = (unsigned)c->repeat.looks.v[k];
+	if (n)
+		i->in.n_looks = n;
+	/* First acceptance: its looks up to the cap, none that accepts before the contract's runs. */
+	n = 0;
+	for (unsigned look = 3; look <= 15; look++) {
+		bool usual = look == 3 || look == 5 || look == 7 || look == 10;
+		bool wanted = look == (unsigned)c->repeat.runs && look >= 5;
+
+		if (look > (unsigned)c->repeat.at_most)
+			break;
+		if (look >= 5 && look < (unsigned)c->repeat.runs)
+			continue;
+		if (usual || wanted || look == (unsigned)c->repeat.at_most)
+			i->in.first_looks[n++] = look;
+	}
+	i->in.n_first_looks = n ? n : 1;
+	if (!n)
+		i->in.first_looks[0] = 3;
+}
+
+static void make(struct input *i, const struct judge *j)
+{
+	const struct contract *c = j->contract;
+
+	verdict_defaults(&i->in);
+	i->in.has_bank = j->has_bank;
+	i->in.n_bank = j->bank.n;
+	i->in.max_failed = (unsigned)c->gates.max_failed;
+	i->in.reject_failed = (unsigned)c->gates.reject_failed;
+	i->in.max_cov = c->gates.max_cov;
+	i->in.ended = j->ended;
+	looks(i, c);
+	metrics(i, j);
+	i->in.metrics = i->metrics;
+	i->in.n_metrics = i->n_metrics;
+	repetitions(i, j);
+	check_list(i, j);
+	if (j->has_bank && !streq(j->bank_contract, c->digest))
+		strs_addf(&i->void_reasons,
+			  "the accepted run was under contract %.12s, this one is %.12s: accept a run under it first",
+			  j->bank_contract, c->digest);
+	i->in.void_reasons = i->void_reasons.n ? (const char *const *)i->void_reasons.v : NULL;
+	strs_copy(&i->mismatches, &j->mismatches);
+	i->in.mismatches = i->mismatches.n ? (const char *const *)i->mismatches.v : NULL;
+	i->in.notes = j->notes.n ? (const char *const *)j->notes.v : NULL;
+}
+
+int judge_decide(const struct judge *j, struct verdict *ret, struct err *err)
+{
+	struct input i CLEANUP(input_release) = { 0 };
+
+	(void)err;
+	make(&i, j);
+	verdict_decide(&i.in, ret);
+	return 0;
+}
+
+char *judge_plan(const struct judge *j)
+{
+	struct input i CLEANUP(input_release) = { 0 };
+
+	make(&i, j);
+	return verdict_plan(&i.in);
+}
+
+/* Repetitions of the accepted series, then those of later finished runs on the same stack (the anchor
+ * stays what a person accepted); the latest VERDICT_MAX_BANK that are good. */
+int judge_bank(struct ledger *l, const struct contract *c, const struct acceptance *a,
+	       uint64_t before_seq, struct judge *ret, struct err *err)
+{
+	struct strs intents CLEANUP(strs_release) = { 0 };
+	struct reps all CLEANUP(reps_release) = { 0 };
+	struct strs before CLEANUP(strs_release) = { 0 };
+	size_t from = 0, good = 0;
+
+	TRY(series_intents(l, c->workload.name, a->contract_digest, a->stack_digest, NULL, &intents, err));
+	for (size_t i = 0; i < intents.n; i++) {
+		struct intent in CLEANUP(intent_release) = { 0 };
+
+		TRY(intent_read(l, intents.v[i], &in, err));
+		if (in.seq < before_seq)
+			strs_add(&before, intents.v[i]);
+	}
+	if (!before.n)
+		strs_add(&before, a->intent);
+	TRY(series_reps(l, &before, &all, NULL, err));
+	for (size_t i = all.n; i-- > 0 && good < VERDICT_MAX_BANK;) {
+		good += all.v[i].state == REP_OK;
+		from = i;
+	}
+	for (size_t i = from; i < all.n; i++) {
+		if (all.v[i].state == REP_OK) {
+			*VEC_ADD(&ret->bank) = all.v[i];
+			all.v[i] = (struct rep){ 0 };
+		}
+	}
+	ret->has_bank = true;
+	memcpy(ret->bank_contract, a->contract_digest, 65);
+	memcpy(ret->bank_stack, a->stack_digest, 65);
+	return 0;
+}
