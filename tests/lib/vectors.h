@@ -23,7 +23,7 @@ static inline void vectors_load(const char *name, struct vectors *ret)
 	else
 		snprintf(path, sizeof(path), "%s/../shared/vectors/%s.json", src ? src : ".", name);
 	if (access(path, R_OK) != 0)
-		test_skip("no vectors %s", name);
+		test_skip("the vectors %s.json are not beside the checkout", name);
 	ret->all = json_load_file(path, JSON_REJECT_DUPLICATES, &at);
 	if (!ret->all)
 		test_fails(__FILE__, __LINE__, "%s:%d: %s", path, at.line, at.text);

@@ -3,48 +3,7 @@
 
 #include "base/str.h"
 #include "vectors.h"
-
-/* A bank of ten around 100 ms with about 1 % noise, and candidates at a factor of it. */
-static const double bank[10] = { 100.0, 101.1, 99.2, 100.4, 98.9, 100.9, 99.6, 100.2, 99.8, 101.3 };
-static const double noise[10] = {
-	100.3, 99.1, 100.8, 99.5, 100.1, 101.0, 98.8, 100.6, 99.9, 100.2
-};
-
-struct scene {
-	struct verdict_in in;
-	struct verdict_metric m[2];
-	struct verdict_rep reps[10];
-	struct verdict_check checks[2];
-	double cand[10], limited[10];
-};
-
-static void scene(struct scene *s, double factor, size_t n, bool has_bank)
-{
-	*s = (struct scene){ 0 };
-	verdict_defaults(&s->in);
-	for (size_t i = 0; i < n; i++)
-		s->cand[i] = noise[i] * factor;
-	s->m[0] = (struct verdict_metric){ .name = "ttft.p50",
-					   .unit = UNIT_NS,
-					   .dir = LOWER_IS_BETTER,
-					   .gate = true,
-					   .margin = 0.05,
-					   .bank = bank,
-					   .cand = s->cand,
-					   .has_limit = true,
-					   .limit = 115 };
-	s->in.metrics = s->m;
-	s->in.n_metrics = 1;
-	s->in.reps = s->reps;
-	s->in.n_reps = n;
-	s->in.has_bank = has_bank;
-	s->in.n_bank = has_bank ? 10 : 0;
-}
-
-static const char *first_code(const struct verdict *v)
-{
-	return v->reasons.n ? v->reasons.v[0].code : "";
-}
+#include "verdict_scene.h"
 
 static void accepts_no_change_at_the_first_look(void)
 {
@@ -259,7 +218,8 @@ static void what_ran_must_be_what_was_captured(void)
 	scene(&s, 1, 5, true);
 	s.in.mismatches = why;
 	verdict_decide(&s.in, &v);
-	CHECK_INT(v.kind, VERDICT_NO_RESULT);
+	CHECK_INT(v.kind, VERDICT_BASELINE_VOID);
+	CHECK_STR(first_code(&v), "effective_differs");
 }
 
 static void noise_over_the_limit_is_not_repeatable(void)
@@ -356,52 +316,101 @@ static void metric_of(const json_t *m, struct verdict_metric *ret, size_t *ret_b
 	ret->cand = vector_array(json_object_get(m, "cand"), &n);
 }
 
+static void same_numbers(struct vectors *vec, const struct verdict_look *got, const json_t *want)
+{
+	static const char *const labels[][2] = { { "same", "same" },
+						 { "better", "better" },
+						 { "worse-within-margin",
+						   "worse, inside the margin" },
+						 { "not-worse", "not worse" },
+						 { "regressed", "regressed" },
+						 { "undecided", "open" } };
+	const json_t *list = json_object_get(want, "metrics");
+
+	CHECK_INT(got->look, json_integer_value(json_object_get(want, "look")));
+	CHECK_INT(got->failed, json_integer_value(json_object_get(want, "failed_runs")));
+	for (size_t k = 0; k < json_array_size(list); k++) {
+		const struct verdict_number *x = &got->numbers.v[k];
+		const json_t *w = json_array_get(list, k);
+		const char *label = json_string_value(json_object_get(w, "label"));
+		bool known = false;
+
+		VECTOR_NEAR(vec, x->shift, json_object_get(w, "est"));
+		VECTOR_NEAR(vec, x->lcb, json_object_get(w, "lcb"));
+		VECTOR_NEAR(vec, x->ucb, json_object_get(w, "ucb"));
+		VECTOR_NEAR(vec, x->delta, json_object_get(w, "delta"));
+		VECTOR_NEAR(vec, x->p_worse, json_object_get(w, "p_worse"));
+		VECTOR_NEAR(vec, x->p_adjusted, json_object_get(w, "p_holm"));
+		CHECK_INT(x->count, json_integer_value(json_object_get(want, "c")));
+		CHECK_INT(x->gross, json_is_true(json_object_get(w, "gross")));
+		for (size_t l = 0; l < ARRAY_SIZE(labels); l++) {
+			if (strcmp(labels[l][0], label) == 0) {
+				CHECK_STR(verdict_label_name(x->label), labels[l][1]);
+				known = true;
+			}
+		}
+		CHECK(known);
+	}
+}
+
+static void second_input(const json_t *in, struct verdict_metric *m, struct verdict_rep *reps,
+			 struct verdict_in *vi)
+{
+	size_t n = json_array_size(json_object_get(in, "metrics")), n_bank = 0;
+
+	CHECK(n <= 8);
+	verdict_defaults(vi);
+	for (size_t k = 0; k < n; k++)
+		metric_of(json_array_get(json_object_get(in, "metrics"), k), &m[k], &n_bank);
+	vi->metrics = m;
+	vi->n_metrics = n;
+	vi->has_bank = true;
+	vi->n_bank = n_bank;
+	vi->max_cov = INFINITY;
+	vi->max_failed = (unsigned)json_integer_value(json_object_get(in, "max_failed"));
+	vi->reject_failed = (unsigned)json_integer_value(json_object_get(in, "reject_failed"));
+	vi->reps = reps;
+	vi->n_reps = json_array_size(
+		json_object_get(json_array_get(json_object_get(in, "metrics"), 0), "cand"));
+	for (size_t i = 0; i < vi->n_reps; i++)
+		for (size_t k = 0; k < n; k++)
+			if (isinf(m[k].cand[i]))
+				reps[i].state = REP_FAILED;
+}
+
 static void second_vector(struct vectors *vec, const json_t *c)
 {
-	const json_t *in = json_object_get(c, "in"), *out = json_object_get(c, "out"), *t, *tm;
+	const json_t *in = json_object_get(c, "in"), *out = json_object_get(c, "out");
+	const json_t *t = json_object_get(out, "trace");
+	const char *want = json_string_value(json_object_get(out, "verdict"));
 	struct verdict v CLEANUP(verdict_release) = { 0 };
 	struct verdict_metric m[8];
 	struct verdict_rep reps[16] = { 0 };
 	struct verdict_in vi = { 0 };
-	size_t n = json_array_size(json_object_get(in, "metrics")), bank_n;
+	size_t last = json_array_size(t) - 1;
+	unsigned look =
+		(unsigned)json_integer_value(json_object_get(json_array_get(t, last), "look"));
 
-	verdict_defaults(&vi);
-	for (size_t k = 0; k < n; k++)
-		metric_of(json_array_get(json_object_get(in, "metrics"), k), &m[k], &bank_n);
-	vi.metrics = m;
-	vi.n_metrics = n;
-	vi.has_bank = true;
-	vi.n_bank = bank_n;
-	vi.max_cov = INFINITY;
-	vi.max_failed = (unsigned)json_integer_value(json_object_get(in, "max_failed"));
-	vi.reject_failed = (unsigned)json_integer_value(json_object_get(in, "reject_failed"));
-	vi.reps = reps;
-	t = json_object_get(out, "trace");
-	t = json_array_get(t, json_array_size(t) - 1);
-	vi.n_reps = (size_t)json_integer_value(json_object_get(t, "look"));
-	for (size_t i = 0; i < vi.n_reps; i++)
-		for (size_t k = 0; k < n; k++)
-			if (isinf(m[k].cand[i]))
-				reps[i].state = REP_FAILED;
+	second_input(in, m, reps, &vi);
+	/* The series as it was when it was decided: a failure after that is another matter. */
+	vi.n_reps = MIN(vi.n_reps, (size_t)look);
 	verdict_decide(&vi, &v);
 	if (v.kind == VERDICT_ACCEPTED_NOTE)
 		v.kind = VERDICT_ACCEPTED;
-	CHECK_INT(v.kind, kind_of(json_string_value(json_object_get(out, "verdict"))));
-	tm = json_object_get(t, "metrics");
-	for (size_t k = 0; k < json_array_size(tm); k++) {
-		const json_t *x = json_array_get(tm, k);
+	CHECK_INT(v.kind, kind_of(want));
+	CHECK_INT(v.final, strcmp(want, "CONTINUE") != 0);
+	if (v.failed >= vi.reject_failed)
+		return; /* rejected for failed repetitions: no statistics were needed */
+	CHECK_INT(v.trace.n, last + 1);
+	for (size_t k = 0; k <= last; k++) {
+		const char *decision =
+			json_string_value(json_object_get(json_array_get(t, k), "decision"));
+		enum verdict_kind kind = v.trace.v[k].kind;
 
-		if (v.numbers.n <= k)
-			continue; /* rejected for failed repetitions: no statistics were needed */
-		VECTOR_NEAR(vec, v.numbers.v[k].shift, json_object_get(x, "est"));
-		VECTOR_NEAR(vec, v.numbers.v[k].p_worse, json_object_get(x, "p_worse"));
-		VECTOR_NEAR(vec, v.numbers.v[k].delta, json_object_get(x, "delta"));
-		CHECK_INT(v.numbers.v[k].gross, json_is_true(json_object_get(x, "gross")));
-		if (json_integer_value(json_object_get(t, "c")) >= 0) {
-			VECTOR_NEAR(vec, v.numbers.v[k].ucb, json_object_get(x, "ucb"));
-			VECTOR_NEAR(vec, v.numbers.v[k].lcb, json_object_get(x, "lcb"));
-		}
-		VECTOR_NEAR(vec, v.numbers.v[k].p_adjusted, json_object_get(x, "p_holm"));
+		same_numbers(vec, &v.trace.v[k], json_array_get(t, k));
+		if (kind == VERDICT_ACCEPTED_NOTE)
+			kind = VERDICT_ACCEPTED;
+		CHECK_INT(kind, kind_of(decision));
 	}
 }
 
@@ -417,6 +426,23 @@ static void second_acceptance_vectors(void)
 		printf("# %s\n", json_string_value(json_object_get(c, "name")));
 		fflush(stdout);
 		second_vector(&vec, c);
+	}
+}
+
+static void first_trace(struct vectors *vec, const struct verdict *v,
+			const struct verdict_metric *m, const json_t *want)
+{
+	CHECK_INT(v->trace.n, json_array_size(want));
+	for (size_t k = 0; k < v->trace.n; k++) {
+		const struct verdict_number *x = &v->trace.v[k].numbers.v[0];
+		const json_t *w = json_array_get(want, k), *upper = json_object_get(w, "upper");
+		double up = m->dir == LOWER_IS_BETTER ? 1 : -1;
+
+		CHECK_INT(v->trace.v[k].look, json_integer_value(json_object_get(w, "K")));
+		CHECK_INT(x->over, json_integer_value(json_object_get(w, "over")));
+		VECTOR_NEAR(vec, x->over_share, json_object_get(w, "cp_lower"));
+		if (upper)
+			VECTOR_NEAR(vec, up * (m->abs_scale ? x->upper : log(x->upper)), upper);
 	}
 }
 
@@ -459,6 +485,7 @@ static void first_acceptance_vectors(void)
 		verdict_decide(&vi, &v);
 		printf("# %s\n", json_string_value(json_object_get(c, "name")));
 		CHECK_INT(v.kind, kind_of(json_string_value(json_object_get(out, "verdict"))));
+		first_trace(&vec, &v, &m, json_object_get(out, "trace"));
 	}
 }
 

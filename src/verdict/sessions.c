@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The shared luck of a session does not average out inside it: with a session effect as large as the
+ * repetition noise, one bank session against one candidate session accepts a true 5 % loss one time
+ * in six. Exact again when every repetition has a session of its own, or the arms are interleaved.
+ */
+#include "verdict/internal.h"
+
+#include <math.h>
+
+static const char *bank_session(const struct series *s, size_t metric, size_t i)
+{
+	return s->in->bank_sessions ? s->in->bank_sessions[s->place[metric][i]] : NULL;
+}
+
+/* Session number of each value of a metric's bank; their count. */
+static size_t group(const struct series *s, size_t metric, size_t *ret)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < s->n_bank[metric]; i++) {
+		const char *name = bank_session(s, metric, i);
+		size_t j = 0;
+
+		while (name && j < i && !streq(bank_session(s, metric, j), name))
+			j++;
+		ret[i] = name && j < i ? ret[j] : k++;
+	}
+	return k;
+}
+
+double session_p(const struct series *s, size_t metric)
+{
+	struct variance_components vc;
+	size_t g[VERDICT_MAX_BANK], k;
+
+	if (!s->in->bank_sessions)
+		return NAN;
+	k = group(s, metric, g);
+	if (k < 2 || k == s->n_bank[metric])
+		return NAN;
+	variance_components(s->bank[metric], g, s->n_bank[metric], k, &vc);
+	/* No spread inside any session but between them: as sure as it gets. */
+	return vc.msw > 0 ? vc.p : vc.msb > 0 ? 0 : NAN;
+}
+
+static bool cand_shares(const struct series *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t j = 0; j < i; j++) {
+			const char *a = s->in->reps[s->first[i]].session;
+
+			if (a && streq(a, s->in->reps[s->first[j]].session))
+				return true;
+		}
+	return false;
+}
+
+void rule_sessions(const struct series *s, struct verdict *v)
+{
+	const struct verdict_in *in = s->in;
+	bool shares = cand_shares(s);
+
+	if (!in->has_bank || in->interleaved || !in->bank_sessions)
+		return;
+	for (size_t m = 0; m < v->numbers.n; m++) {
+		const struct verdict_number *x = &v->numbers.v[m];
+		size_t g[VERDICT_MAX_BANK], k;
+
+		if (!number_gates(x))
+			continue;
+		k = group(s, m, g);
+		if (!shares && k == s->n_bank[m])
+			continue;
+		if (k < 3)
+			say(&v->reasons, "sessions_not_spread", x->name,
+			    "%s: the accepted run has %zu session%s and repetitions share one: "
+			    "spread them over 3 or more, or run both stacks alternately",
+			    x->name, k, k == 1 ? "" : "s");
+		else if (isnan(x->session_p) || x->session_p < 0.05)
+			say(&v->reasons, "sessions_not_spread", x->name,
+			    isnan(x->session_p)
+				    ? "%s: the candidate's repetitions share a session, and what a "
+				      "session does cannot be told from the accepted run"
+				    : "%s: sessions differ by more than their repetitions do; "
+				      "spread the repetitions, or run both stacks alternately",
+			    x->name);
+	}
+}
