@@ -480,8 +480,8 @@ int contract_parse(struct sv text, const char *file, const struct check_schema *
 		   struct contract *ret, struct problems *bad, struct err *err) MUST_USE;
 void contract_release(struct contract *c);
 json_t *contract_to_json(const struct contract *c); /* the canonical value */
-/* Every key with type, default and help. topic: NULL all, "stack", "load", "hardware/gpus", "command",
- * "metrics". False: no such topic. */
+/* Every key with type, default and help. topic: NULL all, "stack", "load", "hardware/gpus",
+ * "command", "metrics". False: no such topic. */
 bool contract_help(const struct check_schema *const *schemas, const char *topic, struct str *ret);
 
 /* ---- questions ------------------------------------------------------------------------------- */

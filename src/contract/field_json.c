@@ -73,12 +73,12 @@ static int by_name(const void *a, const void *b)
 static json_t *sorted(json_t *a)
 {
 	size_t n = json_array_size(a);
-	AUTO_FREE json_t **l = xcalloc(n + 1, sizeof(*l));
+	AUTO_FREE json_t **l = xcalloc(n + 1, sizeof(json_t *));
 	json_t *out = json_array();
 
 	for (size_t i = 0; i < n; i++)
 		l[i] = json_array_get(a, i);
-	qsort(l, n, sizeof(*l), by_name);
+	qsort(l, n, sizeof(json_t *), by_name);
 	for (size_t i = 0; i < n; i++)
 		(void)json_array_append(out, l[i]);
 	json_decref(a);

@@ -15,7 +15,7 @@ struct reading {
 	struct str path; /* of the map that is read: "workload_check.load"; "" at the top */
 };
 
-/* So many mistakes were found that no more are kept: looking for near names would only cost time. */
+/* So many mistakes were found that no more are kept: a look for near names is idle. */
 static inline bool is_full(const struct reading *r)
 {
 	return r->bad->n >= PROBLEMS_MAX;

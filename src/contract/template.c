@@ -242,8 +242,7 @@ static void add_text(struct str *s, const char *text)
 	yaml_write(&y, s);
 }
 
-/* One line of YAML that means a whole value: what a caller gives must not break out of its place.
- */
+/* One line of YAML that is a whole value: what a caller gives must not break out of its place. */
 static int check_flow(const char *name, const char *text, struct err *err)
 {
 	struct yaml y CLEANUP(yaml_release) = { 0 };

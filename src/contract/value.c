@@ -294,7 +294,7 @@ static bool env_ok(const char *s)
 	return true;
 }
 
-/* A word of the name, parted by '_', says that the value is a secret. TOKENIZERS_PARALLELISM is none. */
+/* A word of the name, parted by '_', says that the value is a secret; TOKENIZERS_... is no such. */
 static bool names_secret(const char *name)
 {
 	static const char *const words[] = { "TOKEN",  "SECRET",     "PASSWORD",    "PASSWD",
@@ -435,7 +435,7 @@ void value_read(struct reading *r, const struct field *f, const struct yaml *y, 
 		read_map(r, f, y, p);
 		break;
 	default:
-		assert(!"a list of structs is no single value");
+		assert(false); /* lists of structs are no single values: field.c reads them */
 	}
 }
 

@@ -350,7 +350,7 @@ static void a_flood_of_mistakes_is_cut(void)
 	CHECK_INT(bad.n, PROBLEMS_MAX);
 }
 
-/* Nothing that fits in a file takes long, whatever is wrong with it. The limit of a test is 30 s. */
+/* Nothing that fits in a file takes long, whatever is wrong with it: a test has 30 s. */
 static void a_large_wrong_file_is_told_quickly(void)
 {
 	static const char *const lines[][2] = {

@@ -16,8 +16,7 @@ static void names_are_those_of_the_model(void)
 		CHECK(extract_agg_name((enum extract_agg)i));
 }
 
-/* Keys must be fit for the canonical form, every row must be explained, every default must parse.
- */
+/* Keys are fit for the canonical form, every row is explained, every default parses. */
 static void check_table(const struct field *fields)
 {
 	for (const struct field *f = fields; f->name; f++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Wrong contracts and what has to be said about them: tests/contracts/wrong.txt. After a change of
- * words, TWICE_WRONG_PRINT=1 prints the file as it would have to be; its diff is what gets
- * reviewed.
+ * words TWICE_WRONG_PRINT=1 prints the file as it would have to be; its diff is what gets reviewed.
  */
 #include "base/file.h"
 #include "contract_schemas.h"
