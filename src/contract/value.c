@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Single values: reading one with its place, its default, its release. */
 #include "base/err.h"
+#include "base/redact.h"
 #include "base/vec.h"
 #include "contract/internal.h"
 #include <math.h>
-#include <strings.h>
 
 enum { NAME_MAX_CHARS = 128 };
 
@@ -294,24 +294,6 @@ static bool env_ok(const char *s)
 	return true;
 }
 
-/* A word of the name, parted by '_', says that the value is a secret; TOKENIZERS_... is no such. */
-static bool names_secret(const char *name)
-{
-	static const char *const words[] = { "TOKEN",  "SECRET",     "PASSWORD",    "PASSWD",
-					     "APIKEY", "CREDENTIAL", "CREDENTIALS", "PASSPHRASE" };
-	struct sv rest = sv_of(name), word;
-
-	while (sv_split(&rest, '_', &word)) {
-		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-			if (word.n == strlen(words[i]) &&
-			    strncasecmp(word.p, words[i], word.n) == 0)
-				return true;
-		if (!rest.n && word.n == 3 && word.p != name && strncasecmp(word.p, "KEY", 3) == 0)
-			return true;
-	}
-	return false;
-}
-
 bool key_ok(struct reading *r, const struct field *f, const struct yaml *y)
 {
 	const char *what = NULL;
@@ -326,7 +308,7 @@ bool key_ok(struct reading *r, const struct field *f, const struct yaml *y)
 		what = "a name of a-z, 0-9 and _ that begins with a letter";
 	else if (f->keys == KEYS_ENV && !env_ok(y->key))
 		what = "a variable's name (letters, digits and _)";
-	if (!what && f->keys == KEYS_ENV && names_secret(y->key)) {
+	if (!what && f->keys == KEYS_ENV && redact_name(sv_of(y->key))) {
 		complain(
 			r, y->key_line, y->key_col,
 			"'%s': '%s' looks like a secret, and contracts are stored: leave it to the "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "contract/internal.h"
 #include "contract_schemas.h"
+#include "contract_tables.h"
 #include "test.h"
 
 static void names_are_those_of_the_model(void)
@@ -14,24 +15,6 @@ static void names_are_those_of_the_model(void)
 	CHECK(!exclude_names[EXCLUDE_N]);
 	for (int i = 0; i < AGG_N; i++)
 		CHECK(extract_agg_name((enum extract_agg)i));
-}
-
-/* Keys are fit for the canonical form, every row is explained, every default parses. */
-static void check_table(const struct field *fields)
-{
-	for (const struct field *f = fields; f->name; f++) {
-		CHECK(f->name[0] >= 'a' && f->name[0] <= 'z');
-		CHECK_INT(strspn(f->name, "abcdefghijklmnopqrstuvwxyz0123456789_"),
-			  strlen(f->name));
-		CHECK(f->help && *f->help);
-		CHECK(!f->need || !f->def || f->one_of);
-		for (const struct field *g = fields; g != f; g++)
-			CHECK(strcmp(g->name, f->name) != 0);
-		if (f->type == FIELD_ENUM || f->type == FIELD_ENUMS)
-			CHECK(f->names && f->names[0]);
-		if (f->sub)
-			check_table(f->sub);
-	}
 }
 
 static void every_row_is_sound(void)
