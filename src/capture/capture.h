@@ -29,20 +29,25 @@
  * cmd/NAME.status holds an exit code that is not 0), facts.json (digests, sonames, build ids and
  * packages of files that are too big to keep; see capture_save). It always gives the same stack.
  *
- * Names of components by layer:
- *	hardware  system cpu cpu.features memory numa gpu gpu.pcie gpu.links
- *	firmware  bios cpu.microcode gpu.vbios gpu.fw.NAME rdma.NAME
- *	host	  os kernel kernel.cmdline boot.NAME thp numa_balancing governor overcommit swappiness
- *		  clocksource smt ulimit.NAME cgroup.cpu cgroup.memory libc package.NAME packages
- *	driver	  amdgpu nvidia nic.DRIVER gpu.partition gpu.power_cap gpu.mode
- *	runtime	  rocm cuda and libraries (hip, cudart, ...)
- *	commlib	  rdma and libraries (rccl, nccl, mpi, ucx, ...)
- *	kernellib blas lapack and libraries (rocblas, hipblaslt, miopen, cudnn, ...), triton, aiter ...
- *	framework python, modules, NAME.build
- *	engine	  vllm, sglang, ... (modules)
- *	image	  image (only inside a container)
- *	platform  node virtualisation container cloud
- *	model, application   files and programs of the conf; env.NAME; allocator; twice
+ * Names of components by layer ("c" = cosmetic: shown, but no reason to be stale):
+ *	hardware  system cpu cpu.features cpu.topology memory numa gpu gpu.pci gpu.pcie gpu.links gpu.ras
+ *		  gpu.memory gpu.pcie.gen gpu.pcie.width
+ *	firmware  bios cpu.microcode gpu.vbios gpu.fw.NAME rdma
+ *	host	  os kernel kernel.cmdline boot.NAME thp thp.defrag numa_balancing governor overcommit
+ *		  swappiness hugepages clocksource smt aslr ulimit.NAME cpus_allowed cgroup.cpu
+ *		  cgroup.memory libc libstdc++ allocator package.NAME (c) packages (c)
+ *	driver	  amdgpu nvidia nic.NAME gpu.partition gpu.power_cap gpu.performance_level gpu.mode gpu.ecc
+ *		  gpu.persistence
+ *	runtime	  rocm cuda amd-smi and libraries (hip, hsa, cudart, ...)
+ *	commlib	  rdma gpudirect and libraries (rccl, nccl, mpi, ucx, ...)
+ *	kernellib blas lapack openmp and libraries (rocblas, hipblaslt, miopen, cudnn, ...), triton, aiter
+ *	framework python numpy.build torch.build, modules, libraries of frameworks
+ *	engine	  vllm, sglang, ... (modules), programs that say so
+ *	image	  image (c, only inside a container: it can't see its own digest)
+ *	platform  node (c) virtualisation container cloud
+ *	model, application   files and programs of the conf; env.NAME; twice
+ * blas is ONE component whatever provides it: "openblas 0.3.21+ds-4", "reference 3.11.0-2", with the digest
+ * of the file that holds the code. So a swap of the kernel library is one change.
  */
 #pragma once
 

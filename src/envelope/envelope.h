@@ -10,13 +10,16 @@
  *	>=1.2,<2	  all of the parts must hold: >= > <= < != ==, compared by version_compare
  *	sha256:HEX	  the digest of what was really loaded begins with HEX (at least 12 digits)
  *	a || b		  one of them
- * For `model` and such, NAME@REV is allowed: REV is then looked up in version or digest.
+ *	NAME@REV	  a model: REV is the version, the label, or how the digest begins; where only
+ *			  the digest of the files is known and differs, the finding is unknown
  *
- * The component is NAME, or LAYER/NAME when the name alone could mean two. Its version may have
- * words in front: for "openblas 0.3.21+ds-4" (component blas) a pattern is tried on the whole text
- * and on the part behind the last blank, so "openblas 0.3.*" and ">=0.3.20" both work.
+ * The component is NAME, or LAYER/NAME; a bare NAME that stands in two layers must fit in both. Its
+ * version may have words around the number: a pattern is tried on the whole text and on the first
+ * word that begins with a digit, so "openblas 0.3.*", "0.3.21", ">=0.3.20" and plain "openblas" all
+ * fit the component blas with "openblas 0.3.21+ds-4". Comparisons use that word alone.
  *
- * A component that is absent, unknown or "none found" is never ok.
+ * A component that is absent or unknown is an unknown finding, "none found" is a violation: neither is
+ * ever ok.
  */
 #pragma once
 
