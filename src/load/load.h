@@ -352,7 +352,9 @@ bool load_steady(const struct load_result *r, int64_t *ret_from, int64_t *ret_to
 /* Schema "load" version 1 (described in docs/load-result.md): integers and strings only, +inf as
  * "inf". */
 json_t *load_result_to_json(const struct load_result *r) MUST_USE;
-/* A few lines for people. Caller frees. */
+/* That value as a few lines for people. */
+void load_json_text(const json_t *v, struct str *out);
+/* Both at once. Caller frees. */
 char *load_result_text(const struct load_result *r) MUST_USE;
 /* JSON lines {"id":...,"answer":...} of ok requests, one a prompt (the first): golden answers for
  * later. */
@@ -362,3 +364,18 @@ char *load_golden_text(const struct load_result *r) MUST_USE;
  */
 int load_raw_write(const struct load_result *r, const char *path, struct err *err) MUST_USE;
 int load_raw_read(const char *path, struct load_result *ret, struct err *err) MUST_USE;
+
+/* ---- other people's files --------------------------------------------------------------------- */
+
+/*
+ * Arrival times, one a line: seconds as a number, or a JSON object with "timestamp" in ms (the traces
+ * published with Mooncake). They have to ascend; *ret counts from the first. Caller frees *ret.
+ */
+int load_trace_parse(struct sv text, const char *what, int64_t **ret, size_t *ret_n,
+		     struct err *err) MUST_USE;
+/*
+ * The members that `vllm bench serve --save-detailed` writes, for tools made for those. Where its
+ * definitions differ, ours are converted: its ttft counts from the sending, not from the schedule, and
+ * its tpot is (e2e - ttft) / (tokens - 1). Failed requests are in "errors" and in no latency.
+ */
+json_t *load_vllm_json(const struct load_result *r) MUST_USE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/gather.h"
 
-#include "base/clock.h"
 #include "base/crypto.h"
+#include "stat/stat.h"
 
 #include <math.h>
 
@@ -192,6 +192,21 @@ static void answers_digest(const struct load_result *r, char ret[SHA256_HEX])
 	hex_of(digest, sizeof(digest), ret);
 }
 
+/* Clopper and Pearson, 95 %, two-sided: of requests scheduled, those that met every objective. */
+static void goodput_interval(const struct load_result *r, json_t *o)
+{
+	unsigned n = 0, good = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		n += r->v[i].outcome != LOAD_CANCELLED;
+		good += r->v[i].outcome != LOAD_CANCELLED && r->v[i].good;
+	}
+	if (!n || !r->n_objectives)
+		return;
+	json_put(o, "goodput_low_e9", scaled(cp_lower(good, n, 0.975), 1e9));
+	json_put(o, "goodput_high_e9", scaled(cp_upper(good, n, 0.975), 1e9));
+}
+
 json_t *load_result_to_json(const struct load_result *r)
 {
 	json_t *o = json_object();
@@ -210,6 +225,7 @@ json_t *load_result_to_json(const struct load_result *r)
 	json_put_int(o, "warmup_ok", (int64_t)r->n_warmup_ok);
 	json_put_int(o, "repeated_prompts", (int64_t)r->repeated_prompts);
 	json_put_int(o, "attempts", (int64_t)r->attempts);
+	goodput_interval(r, o);
 	answers_digest(r, digest);
 	json_put_str(o, "answers_digest", digest);
 	if (load_steady(r, &from, &to)) {
@@ -219,96 +235,118 @@ json_t *load_result_to_json(const struct load_result *r)
 	return o;
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------- */
 
-static void add_value(struct str *s, double v, enum unit u)
-{
-	AUTO_FREE char *text = isnan(v)   ? xstrdup("-")
-			       : isinf(v) ? xstrdup("inf")
-					  : quantity_text(v, u);
-
-	str_addf(s, "  %12s", text);
-}
-
-static double value_of(const struct measurements *m, const char *name, const char *stat)
+/* Value of a metric as text; NULL when it isn't there. Caller frees. */
+static char *metric_text(const json_t *v, const char *name, const char *stat)
 {
 	AUTO_FREE char *full = xasprintf("%s%s", name, stat);
-	const struct measurement *it = measurements_find(m, full);
+	json_t *list = json_object_get(v, "metrics"), *m;
+	size_t i;
 
-	return it ? it->value : NAN;
+	json_array_foreach(list, i, m)
+	{
+		const json_t *value = json_object_get(m, "value");
+		enum unit u;
+
+		if (!streq(json_str_or(m, "name", ""), full))
+			continue;
+		if (!json_is_integer(value))
+			return xstrdup(json_string_value(value) ? json_string_value(value) : "?");
+		if (!unit_parse_name(sv_of(json_str_or(m, "unit", "")), &u))
+			u = UNIT_NONE;
+		return quantity_text((double)json_integer_value(value) / unit_scale(u), u);
+	}
+	return NULL;
 }
 
-static void add_latency(struct str *s, const struct measurements *m, const char *name)
+static void add_latency(struct str *s, const json_t *v, const char *name)
 {
 	static const char *const stats[] = { ".mean", ".p50", ".p90", ".p95", ".p99", ".max" };
+	AUTO_FREE char *median = metric_text(v, name, ".p50");
 
-	if (isnan(value_of(m, name, ".p50")))
+	if (!median)
 		return;
-	str_addf(s, "%-14s", name);
-	for (size_t i = 0; i < ARRAY_SIZE(stats); i++)
-		add_value(s, value_of(m, name, stats[i]), UNIT_NS);
+	str_addf(s, "%-12s", name);
+	for (size_t i = 0; i < ARRAY_SIZE(stats); i++) {
+		AUTO_FREE char *text = metric_text(v, name, stats[i]);
+
+		str_addf(s, " %10s", text ? text : "-");
+	}
 	str_addc(s, '\n');
 }
 
-static void add_line(struct str *s, const struct measurements *m, const char *label,
-		     const char *name, const char *more)
+static void add_line(struct str *s, const json_t *v, const char *label, const char *name,
+		     const char *steady)
 {
-	const struct measurement *a = measurements_find(m, name);
-	const struct measurement *b = more ? measurements_find(m, more) : NULL;
-	AUTO_FREE char *text = NULL;
+	AUTO_FREE char *text = metric_text(v, name, "");
+	AUTO_FREE char *more = steady ? metric_text(v, name, steady) : NULL;
 
-	if (!a || isnan(a->value))
+	if (!text)
 		return;
-	text = quantity_text(a->value, a->unit);
-	str_addf(s, "%-24s %s", label, text);
-	if (b && !isnan(b->value)) {
-		AUTO_FREE char *steady = quantity_text(b->value, b->unit);
-
-		str_addf(s, " (steady part %s)", steady);
-	}
+	str_addf(s, "%-18s %s", label, text);
+	if (more)
+		str_addf(s, " (steady part: %s)", more);
 	str_addc(s, '\n');
+}
+
+static void add_failures(struct str *s, const json_t *v)
+{
+	json_t *list = json_object_get(v, "failures"), *f;
+	AUTO_FREE char *p50 = metric_text(v, "ttft.p50", ".all");
+	AUTO_FREE char *p99 = metric_text(v, "ttft.p99", ".all");
+	size_t i;
+
+	if (json_array_size(list) == 0)
+		return;
+	json_array_foreach(list, i, f)
+	{
+		const char *detail = json_str_or(f, "detail", "");
+
+		str_addf(s, "  %lld %s%s%s\n", (long long)json_int_or(f, "requests", 0),
+			 json_str_or(f, "outcome", "?"), detail[0] ? ": " : "", detail);
+	}
+	if (p50 && p99)
+		str_addf(s, "  counting those as infinite: ttft p50 %s, p99 %s\n", p50, p99);
+}
+
+void load_json_text(const json_t *v, struct str *out)
+{
+	static const char *const names[] = { "ttft", "ttft_visible", "itl",     "tpot",
+					     "e2e",  "client_queue", "connect", "tls" };
+	const json_t *conf = json_object_get(v, "conf"), *a = json_object_get(v, "audit");
+	AUTO_FREE char *n = metric_text(v, "requests.scheduled", "");
+	AUTO_FREE char *peak = metric_text(v, "peak_concurrency", "");
+
+	str_addf(out, "%s: %s arrivals, %s requests, at most %s in flight%s\n",
+		 json_str_or(conf, "url", "?"), json_str_or(conf, "arrival", "?"), n ? n : "0",
+		 peak ? peak : "0", json_bool_or(v, "interrupted", false) ? ", INTERRUPTED" : "");
+	str_addf(out, "%-12s %10s %10s %10s %10s %10s %10s\n", "", "mean", "p50", "p90", "p95",
+		 "p99", "max");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		add_latency(out, v, names[i]);
+	add_line(out, v, "throughput", "throughput", ".steady");
+	add_line(out, v, "output", "output_tokens_per_s", ".steady");
+	add_line(out, v, "errors", "errors", NULL);
+	add_failures(out, v);
+	add_line(out, v, "goodput", "goodput", NULL);
+	add_line(out, v, "answers as wanted", "answers.match", NULL);
+	if (json_int_or(v, "repeated_prompts", 0))
+		str_addf(out,
+			 "%lld requests repeat a prompt sent before: a prefix cache makes those "
+			 "faster\n",
+			 (long long)json_int_or(v, "repeated_prompts", 0));
+	if (json_bool_or(a, "client_limited", false))
+		str_addf(out, "CLIENT LIMITED, no verdict can rest on this: %s\n",
+			 json_str_or(a, "reasons", "?"));
 }
 
 char *load_result_text(const struct load_result *r)
 {
-	static const char *const names[] = { "ttft", "ttft_visible", "itl",     "tpot",
-					     "e2e",  "client_queue", "connect", "tls" };
-	struct measurements m CLEANUP(measurements_release) = { 0 };
-	struct failures f = { 0 };
+	AUTO_JSON json_t *v = load_result_to_json(r);
 	struct str s = { 0 };
 
-	load_metrics(r, &m);
-	count_failures(r, &f);
-	str_addf(&s, "%s arrivals, %zu requests, peak %u in flight%s\n",
-		 load_arrival_name(r->arrival), r->n, r->peak,
-		 r->interrupted ? ", INTERRUPTED" : "");
-	str_addf(&s, "%-14s  %12s  %12s  %12s  %12s  %12s  %12s\n", "", "mean", "p50", "p90", "p95",
-		 "p99", "max");
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		add_latency(&s, &m, names[i]);
-	if (f.n) {
-		str_addf(&s, "with failed requests as infinite: ttft p50");
-		add_value(&s, value_of(&m, "ttft.p50", ".all"), UNIT_NS);
-		str_addf(&s, "  p99");
-		add_value(&s, value_of(&m, "ttft.p99", ".all"), UNIT_NS);
-		str_addc(&s, '\n');
-	}
-	add_line(&s, &m, "throughput", "throughput", "throughput.steady");
-	add_line(&s, &m, "output", "output_tokens_per_s", "output_tokens_per_s.steady");
-	add_line(&s, &m, "errors", "errors", NULL);
-	add_line(&s, &m, "goodput", "goodput", NULL);
-	add_line(&s, &m, "answers as wanted", "answers.match", NULL);
-	for (size_t i = 0; i < f.n; i++)
-		str_addf(&s, "  %zu %s%s%s\n", f.v[i].n,
-			 load_outcome_name((enum load_outcome)f.v[i].outcome),
-			 f.v[i].detail[0] ? ": " : "", f.v[i].detail);
-	if (r->repeated_prompts)
-		str_addf(&s,
-			 "%llu requests repeat a prompt sent before: a prefix cache makes them "
-			 "faster\n",
-			 (unsigned long long)r->repeated_prompts);
-	if (r->audit.client_limited)
-		str_addf(&s, "CLIENT LIMITED, no verdict can rest on this: %s\n", r->audit.reasons);
+	load_json_text(v, &s);
 	return str_steal(&s);
 }
 

@@ -792,6 +792,29 @@ static void raw_samples_give_the_same_numbers(void)
 	over(&b, &f);
 }
 
+static void exports_what_vllm_bench_would_write(void)
+{
+	struct fake f;
+	struct bench b;
+	json_t *o;
+
+	play(&b, &f, "n=8,ttft=20ms,itl=2ms,usage=every|status=503,ttft=0", 50, 8);
+	bench_run(&b);
+	o = load_vllm_json(&b.res);
+	CHECK_INT(json_integer_value(json_object_get(o, "completed")), 4);
+	CHECK_INT(json_integer_value(json_object_get(o, "failed")), 4);
+	CHECK_INT(json_integer_value(json_object_get(o, "total_output_tokens")), 32);
+	CHECK_INT(json_array_size(json_object_get(o, "itls")), 8);
+	CHECK_INT(json_array_size(json_array_get(json_object_get(o, "itls"), 0)), 7);
+	CHECK_STR(json_string_value(json_array_get(json_object_get(o, "errors"), 1)),
+		  "http_status: server error");
+	CHECK_BETWEEN(json_number_value(json_object_get(o, "median_ttft_ms")), 20, 70);
+	CHECK_BETWEEN(json_number_value(json_object_get(o, "p99_tpot_ms")), 1.9, 9);
+	CHECK_INT(strlen(json_string_value(json_object_get(o, "date"))), 15);
+	json_decref(o);
+	over(&b, &f);
+}
+
 static void compares_answers_with_golden_ones(void)
 {
 	struct fake f;
@@ -939,6 +962,6 @@ TEST_MAIN(TEST(follows_plain_streams), TEST(counts_latency_from_the_scheduled_ti
 	  TEST(tells_reasoning_from_the_visible_answer), TEST(a_large_prompt_goes_out_in_parts),
 	  TEST(talks_ipv6_and_finds_localhost), TEST(talks_over_a_unix_socket),
 	  TEST(a_stopped_run_gives_what_it_has), TEST(raw_samples_give_the_same_numbers),
-	  TEST(compares_answers_with_golden_ones), TEST(several_loops_add_up),
-	  TEST(measures_itself_without_a_server), TEST(plain_requests_and_whole_answers_work_too),
-	  TEST(token_times_agree_with_the_server))
+	  TEST(exports_what_vllm_bench_would_write), TEST(compares_answers_with_golden_ones),
+	  TEST(several_loops_add_up), TEST(measures_itself_without_a_server),
+	  TEST(plain_requests_and_whole_answers_work_too), TEST(token_times_agree_with_the_server))
