@@ -29,11 +29,19 @@ class Fatal(Exception):
     """Ends the program with exit code 1 and this message."""
 
 
+def open_log(path, append):
+    """A log of lines. A job that was killed may have left part of one: it is cut off."""
+    if append and os.path.isfile(path):
+        with open(path, "rb+") as f:
+            f.truncate(f.read().rfind(b"\n") + 1)
+    return open(path, "a" if append else "w", encoding="utf-8")
+
+
 class Mllog:
     """MLPerf-style log lines, to stdout or to a file."""
 
     def __init__(self, path, append):
-        self.out = open(path, "a" if append else "w", encoding="utf-8") if path else sys.stdout
+        self.out = open_log(path, append) if path else sys.stdout
 
     def __call__(self, key, value=None, kind="POINT_IN_TIME", **metadata):
         caller = sys._getframe(1)
@@ -165,7 +173,7 @@ def train(args):
     first = state["step"]
 
     mllog = Mllog(args.log, args.resume)
-    jsonl = open(args.jsonl, "a" if args.resume else "w", encoding="utf-8") if args.jsonl else None
+    jsonl = open_log(args.jsonl, args.resume) if args.jsonl else None
 
     def line(obj):
         if jsonl:       # flushed, so that a kill from outside loses no finished step
