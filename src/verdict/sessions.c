@@ -40,8 +40,9 @@ double session_p(const struct series *s, size_t metric)
 	if (k < 2 || k == s->n_bank[metric])
 		return NAN;
 	variance_components(s->bank[metric], g, s->n_bank[metric], k, &vc);
-	/* No spread inside any session but between them: as sure as it gets. */
-	return vc.msw > 0 ? vc.p : vc.msb > 0 ? 0 : NAN;
+	/* No spread inside any session but between them: as sure as it gets. A relative difference
+	 * of 1e-12 is the rounding of logarithms. */
+	return vc.msw > 1e-24 ? vc.p : vc.msb > 1e-24 ? 0 : NAN;
 }
 
 static bool cand_shares(const struct series *s)
