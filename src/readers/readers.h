@@ -25,8 +25,8 @@ struct err;
 struct nccl_cell {
 	double time_us;
 	double algbw, busbw; /* bytes/s */
-	int64_t wrong;	     /* elements out of bounds; -1: not checked (N/A, or the old `error` column) */
-	double error;	     /* the old column: largest deviation; NAN: none */
+	int64_t wrong; /* elements out of bounds; -1: not checked (N/A, or the old `error` column) */
+	double error;  /* the old column: largest deviation; NAN: none */
 };
 struct nccl_row {
 	uint64_t bytes, count;
@@ -38,13 +38,13 @@ struct nccl_rows {
 	size_t n, room;
 };
 struct nccl_tests {
-	char *test;	     /* "all_reduce_perf"; NULL: the text does not say */
+	char *test;          /* "all_reduce_perf"; NULL: the text does not say */
 	char *tests_version; /* of the benchmark, "develop:448c4c7" */
 	char *lib_version;   /* of RCCL or NCCL, "2.22.3-develop:f5b15f2" */
 	char *rocm_version, *hip_version, *lib_path;
-	char *device;	     /* name of the first device */
-	int ranks, hosts;    /* device lines seen: different ranks, different hosts */
-	int validation;	     /* header: 1 on, 0 off, -1 not said */
+	char *device;     /* name of the first device */
+	int ranks, hosts; /* device lines seen: different ranks, different hosts */
+	int validation;   /* header: 1 on, 0 off, -1 not said */
 	int64_t iters, warmup;
 	uint64_t min_bytes, max_bytes; /* asked for; 0: not said */
 	struct nccl_rows rows;
@@ -56,7 +56,7 @@ struct nccl_tests {
 	struct strs failures;  /* the tool's own failure lines, cleaned, at most 20 */
 	/* Rows, both summary lines, no failure line, nothing elided or cut, printed mean = recomputed. */
 	bool complete;
-	char *why_not;	       /* one line; NULL when complete */
+	char *why_not; /* one line; NULL when complete */
 	/* Every row's result was compared with the right one. wrong_total counts where `wrong` is known. */
 	bool checked;
 	int64_t wrong_total;
@@ -71,9 +71,9 @@ const struct nccl_row *nccl_tests_row(const struct nccl_tests *t, uint64_t bytes
 
 struct mllog_point {
 	double value;
-	int64_t time_ms;	    /* epoch ms of the event */
-	int64_t step, samples;	    /* metadata step_num/step and samples_count; -1: not there */
-	double epoch;		    /* metadata epoch_num/epoch_count; NAN: not there */
+	int64_t time_ms;       /* epoch ms of the event */
+	int64_t step, samples; /* metadata step_num/step and samples_count; -1: not there */
+	double epoch;          /* metadata epoch_num/epoch_count; NAN: not there */
 };
 struct mllog_points {
 	struct mllog_point *v;
@@ -81,15 +81,15 @@ struct mllog_points {
 };
 struct mllog {
 	size_t n_events; /* marker lines with a readable event */
-	size_t n_bad;	 /* marker lines without one (cut, mixed): more than 0 is worth a note */
+	size_t n_bad;    /* marker lines without one (cut, mixed): more than 0 is worth a note */
 	char *benchmark, *org, *platform;
-	char *status;	 /* metadata.status of run_stop: "success", "aborted"; NULL: no run_stop, or none */
-	int64_t seed, global_batch_size; /* -1: not there */
+	char *status; /* metadata.status of run_stop: "success", "aborted"; NULL: no run_stop, or none */
+	int64_t seed, global_batch_size;   /* -1: not there */
 	int64_t run_start_ms, run_stop_ms; /* -1: not there */
-	size_t n_run_start, n_run_stop;	 /* more than one run_start: several runs in one text */
-	struct mllog_points evals;	 /* key eval_accuracy (or eval_loss), in order; may be a loss */
-	struct mllog_points losses;	 /* keys train_loss and loss */
-	struct mllog_points throughput;	 /* tracked_stats.throughput, samples/s */
+	size_t n_run_start, n_run_stop;    /* more than one run_start: several runs in one text */
+	struct mllog_points evals;  /* key eval_accuracy (or eval_loss), in order; may be a loss */
+	struct mllog_points losses; /* keys train_loss and loss */
+	struct mllog_points throughput; /* tracked_stats.throughput, samples/s */
 	/* run_stop - run_start when status is "success" and there is one run; else -1 and why_not. */
 	int64_t time_to_train_ms;
 	char *why_not;
@@ -97,3 +97,59 @@ struct mllog {
 bool mllog_sniff(struct sv text);
 int mllog_read(struct sv text, struct mllog *ret, struct err *err) MUST_USE;
 void mllog_release(struct mllog *m);
+
+/* ---- ELF ---------------------------------------------------------------------------------------- */
+
+/* Where the bytes are: fills buf with n bytes from offset, or false. */
+struct elf_bytes {
+	bool (*at)(void *arg, uint64_t offset, void *buf, size_t n);
+	void *arg;
+	uint64_t size;
+};
+struct elf {
+	char *soname, *build_id; /* build id in lower-case hex; NULL: none */
+	char *interp;            /* the loader of a program; NULL: none */
+	struct strs needed;      /* DT_NEEDED, in order */
+	bool runpath;            /* has DT_RPATH or DT_RUNPATH */
+};
+/* 64-bit little-endian files; others, and files cut short, are -ERR_PARSE. */
+int elf_read(const struct elf_bytes *from, struct elf *ret, struct err *err) MUST_USE;
+void elf_release(struct elf *e);
+/* The same from memory. */
+int elf_read_bytes(struct sv bytes, struct elf *ret, struct err *err) MUST_USE;
+
+/* ---- loader, process maps ----------------------------------------------------------------------- */
+
+struct loaded {
+	char *name; /* what was asked for: "libblas.so.3"; of a preload or of maps: the path */
+	char *path; /* NULL: not found */
+};
+struct loaded_list {
+	struct loaded *v;
+	size_t n, room;
+};
+void loaded_list_release(struct loaded_list *l);
+/* Output of `ld.so --list`, the same as ldd's. Lines of other shapes are left out. */
+void ld_list_read(struct sv text, struct loaded_list *ret);
+/* /proc/PID/maps: each mapped file once, in order; deleted ones keep their " (deleted)". */
+void maps_read(struct sv text, struct loaded_list *ret);
+
+/* ---- vendor tools ------------------------------------------------------------------------------- */
+
+/* nvidia-smi --query-... --format=csv */
+struct smi_csv {
+	struct strs columns; /* "power.limit": without the unit in brackets */
+	char **cells;        /* rows x columns.n; NULL: the tool has no value */
+	size_t rows;
+};
+int smi_csv_read(struct sv text, struct smi_csv *ret, struct err *err) MUST_USE;
+void smi_csv_release(struct smi_csv *t);
+ptrdiff_t smi_csv_column(const struct smi_csv *t, const char *name); /* -1: no such column */
+const char *smi_csv_at(const struct smi_csv *t, size_t row, size_t column);
+
+/* amd-smi version, every form since 6.1; NULL: not said, or not available */
+struct amd_smi_version {
+	char *tool, *library, *rocm, *driver;
+};
+int amd_smi_version_read(struct sv text, struct amd_smi_version *ret, struct err *err) MUST_USE;
+void amd_smi_version_release(struct amd_smi_version *v);
