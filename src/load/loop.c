@@ -100,7 +100,7 @@ void loop_release(struct loop *l)
 
 void loop_prepare(struct loop *l, struct phase *p)
 {
-	size_t each = 16, mine = p->plan->n / l->count + 1;
+	size_t each = 2, mine = p->plan->n / l->count + 1;
 
 	l->phase = p;
 	l->due = l->head = 0;

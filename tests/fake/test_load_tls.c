@@ -1,57 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cert.h"
 #include "load_lib.h"
 
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
-
 static char cert_path[128], key_path[128];
-
-static void add_extension(X509 *x, int nid, const char *value)
-{
-	X509_EXTENSION *e = X509V3_EXT_conf_nid(NULL, NULL, nid, value);
-
-	CHECK(e && X509_add_ext(x, e, -1) == 1);
-	X509_EXTENSION_free(e);
-}
-
-/* A certificate that signed itself, for these names, good for a day. */
-static void make_certificate(const char *names)
-{
-	EVP_PKEY *key = EVP_EC_gen("P-256");
-	X509 *x = X509_new();
-	FILE *f;
-
-	CHECK(key && x);
-	X509_set_version(x, 2);
-	ASN1_INTEGER_set(X509_get_serialNumber(x), 1);
-	X509_gmtime_adj(X509_getm_notBefore(x), -3600);
-	X509_gmtime_adj(X509_getm_notAfter(x), 86400);
-	X509_set_pubkey(x, key);
-	X509_NAME_add_entry_by_txt(X509_get_subject_name(x), "CN", MBSTRING_ASC,
-				   (const unsigned char *)"test", -1, -1, 0);
-	X509_set_issuer_name(x, X509_get_subject_name(x));
-	add_extension(x, NID_basic_constraints, "critical,CA:TRUE");
-	add_extension(x, NID_subject_alt_name, names);
-	CHECK(X509_sign(x, key, EVP_sha256()) > 0);
-	snprintf(cert_path, sizeof(cert_path), "%s/cert.pem", test_dir());
-	snprintf(key_path, sizeof(key_path), "%s/key.pem", test_dir());
-	f = fopen(cert_path, "we");
-	CHECK(f && PEM_write_X509(f, x) == 1);
-	fclose(f);
-	f = fopen(key_path, "we");
-	CHECK(f && PEM_write_PrivateKey(f, key, NULL, NULL, 0, NULL, NULL) == 1);
-	fclose(f);
-	X509_free(x);
-	EVP_PKEY_free(key);
-}
 
 static struct fake start_tls(struct bench *b, const char *script, const char *names)
 {
 	const char *more[] = { "--tls", cert_path, key_path, NULL };
 	struct fake f;
 
-	make_certificate(names);
+	cert_make(test_dir(), names, cert_path, key_path);
 	f = fake_start(script, more);
 	bench_init(b, &f);
 	snprintf(b->url, sizeof(b->url), "https://127.0.0.1:%d", f.port);
