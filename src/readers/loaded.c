@@ -10,7 +10,9 @@ static void add(struct loaded_list *l, struct sv name, struct sv path)
 {
 	struct loaded *one;
 
-	if (l->n >= MAX_LOADED)
+	/* No path has a NUL in it. */
+	if (!name.n || l->n >= MAX_LOADED || memchr(name.p, '\0', name.n) ||
+	    (path.n && memchr(path.p, '\0', path.n)))
 		return;
 	one = VEC_ADD(l);
 	one->name = sv_dup(name);

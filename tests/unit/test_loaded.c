@@ -11,7 +11,7 @@ static void the_loaders_list(void)
 			"\tlibblas.so.3 => /my libs/(x)/libblas.so.3 (0x00007f2338374000)\n"
 			"\tlibmiss.so.1 => not found\n"
 			"\tstatically linked\n"
-			"\tbroken => /x\n"),
+			"\tbroken => /x\n\t => /nameless (0x0)\n"),
 		     &l);
 	CHECK_INT(l.n, 3);
 	CHECK_STR(l.v[0].path, "/usr/lib/libjemalloc.so.2");
