@@ -286,7 +286,9 @@ static int show(void *arg, const struct load_progress *p)
 {
 	struct cli *cli = arg;
 	struct str s CLEANUP(str_release) = { 0 };
-	AUTO_FREE char *left = duration_text(p->left_ns / NS_PER_S * NS_PER_S);
+	AUTO_FREE char *left = p->left_ns < NS_PER_S
+				       ? xstrdup("0 s")
+				       : duration_text(p->left_ns / NS_PER_S * NS_PER_S);
 
 	str_addf(&s, "%s  %s left  %.4g/s", p->warming ? "warm-up" : "load", left,
 		 p->rate_achieved);

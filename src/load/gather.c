@@ -297,6 +297,7 @@ void audit(const struct loop *loops, unsigned n_loops, const struct phase *p,
 		a->clock_steps = MAX(a->clock_steps, l->stamps.steps);
 		a->allocations += l->bufs.grown + l->events.grown + l->text.grown;
 		a->out_of_sockets |= l->out_of_sockets;
+		a->priority = l->priority;
 	}
 	a->stamp_lag_p50_ns = hist_quantile(stamp, 0.5);
 	a->stamp_lag_p99_ns = hist_quantile(stamp, 0.99);

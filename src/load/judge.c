@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Was the client fit to measure this? Limits are set against what was measured: a lag matters as a
- * share of the latency it enters. Receiving late does not move kernel stamps, so it counts only
- * where stamps are missing or where it merged events.
+ * Was the client fit to measure this? Limits are set against what was measured, like against like: the
+ * median lag of sending matters as a share of the median latency, its 99th percentile as a share of the
+ * latency's. Receiving late does not move kernel stamps, so it counts only where stamps are missing or
+ * where it merged events.
  */
 #include "load/gather.h"
 
 #include <math.h>
 
-#define LAG_FLOOR_NS (2 * NS_PER_MS) /* sending this late is never a reason */
-#define LAG_SHARE    0.05            /* of the median latency */
-#define CPU_SHARE    0.90
-#define MERGED_SHARE 0.05 /* of token events, merged because they were read late */
-#define UNSTAMPED    0.01
-#define OFFERED      0.99 /* of the requests scheduled have to be begun */
-#define RATE_SHARE   0.95
+#define LAG_P50_FLOOR_NS NS_PER_MS /* sending this late is never a reason */
+#define LAG_P99_FLOOR_NS (5 * NS_PER_MS)
+#define LAG_P50_SHARE    0.05
+#define LAG_P99_SHARE    0.10
+#define CPU_SHARE        0.90
+#define MERGED_SHARE     0.10 /* of token events, merged because they were read late */
+#define UNSTAMPED        0.01
+#define OFFERED          0.99 /* of the requests scheduled have to be begun */
+#define RATE_SHARE       0.95
 
-static double median_of(const struct load_result *r, bool first_token)
+/* Of ttft, or of e2e where nothing streams. NAN: no request succeeded. */
+static double latency(const struct load_result *r, double p)
 {
-	AUTO_FREE double *v = NULL;
-	size_t n = load_samples(r, first_token ? LOAD_TTFT : LOAD_E2E, &v);
+	AUTO_FREE double *first = NULL;
+	AUTO_FREE double *whole = NULL;
+	size_t n = load_samples(r, LOAD_TTFT, &first);
 
-	return load_quantile(v, n, 0.5);
+	if (n)
+		return load_quantile(first, n, p);
+	n = load_samples(r, LOAD_E2E, &whole);
+	return load_quantile(whole, n, p);
 }
 
 static void reason(struct load_result *r, const char *fmt, ...) PRINTF(2, 3);
@@ -44,14 +52,13 @@ static void reason(struct load_result *r, const char *fmt, ...)
 static void judge_sending(struct load_result *r)
 {
 	const struct load_audit *a = &r->audit;
-	double median = median_of(r, /* first_token= */ true), limit = (double)LAG_FLOOR_NS;
+	double p50 = latency(r, 0.5), p99 = latency(r, 0.99);
 	size_t dropped = 0;
 
-	if (isnan(median))
-		median = median_of(r, /* first_token= */ false);
-	if (!isnan(median))
-		limit = fmax(limit, LAG_SHARE * median);
-	if (a->lag_p99_ns > limit)
+	/* fmax takes the floor when there is no latency. */
+	if (a->lag_p50_ns > fmax((double)LAG_P50_FLOOR_NS, LAG_P50_SHARE * p50))
+		reason(r, "requests sent late: half of them %.1f ms or more", a->lag_p50_ns / 1e6);
+	if (a->lag_p99_ns > fmax((double)LAG_P99_FLOOR_NS, LAG_P99_SHARE * p99))
 		reason(r, "requests sent late: p99 %.1f ms after their time", a->lag_p99_ns / 1e6);
 	for (size_t i = 0; i < r->n; i++)
 		dropped += r->v[i].outcome == LOAD_DROPPED;
@@ -71,7 +78,7 @@ static void judge_receiving(struct load_result *r)
 	double limit = (double)NS_PER_MS;
 
 	if (n)
-		limit = fmax(limit, LAG_SHARE * load_quantile(v, n, 0.5));
+		limit = fmax(limit, LAG_P50_SHARE * load_quantile(v, n, 0.5));
 	if ((double)a->late > MERGED_SHARE * (double)a->events)
 		reason(r, "%.1f %% of token events read late and merged",
 		       100 * (double)a->late / (double)a->events);

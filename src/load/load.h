@@ -285,6 +285,7 @@ struct load_audit {
 	uint64_t clock_steps;             /* CLOCK_REALTIME was set during the run */
 	uint64_t allocations;             /* pools that had to grow during the run */
 	bool stamps;                      /* kernel stamps work here */
+	bool priority;                    /* the loops ran at a higher priority */
 	bool out_of_sockets;              /* no descriptors or local ports left */
 };
 

@@ -86,7 +86,7 @@ struct loop {
 	uint64_t reads, wakes, attempts;
 	int64_t integral_at, cpu_ns, runq_ns, wall_ns;
 	double integral; /* in flight x ns */
-	bool out_of_sockets;
+	bool out_of_sockets, priority;
 	pthread_t thread;
 };
 

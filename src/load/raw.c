@@ -76,6 +76,7 @@ static const struct field audit_fields[] = {
 	A(clock_steps, F_U64),
 	A(allocations, F_U64),
 	A(stamps, F_BOOL),
+	A(priority, F_BOOL),
 	A(out_of_sockets, F_BOOL),
 };
 #define Q(f, t) FIELD(load_req, f, t)

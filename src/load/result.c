@@ -72,6 +72,7 @@ static json_t *audit_json(const struct load_audit *a)
 	json_put_int(o, "clock_steps", (int64_t)a->clock_steps);
 	json_put_int(o, "allocations", (int64_t)a->allocations);
 	json_put_bool(o, "kernel_stamps", a->stamps);
+	json_put_bool(o, "priority", a->priority);
 	json_put_bool(o, "out_of_sockets", a->out_of_sockets);
 	return o;
 }

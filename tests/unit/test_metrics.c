@@ -144,18 +144,23 @@ static void judges_itself(void)
 
 	fill(v, ev, 10);
 	r.audit = (struct load_audit){ .events = 50,
-				       .lag_p99_ns = 4e6,
+				       .lag_p50_ns = 4.9e6,
+				       .lag_p99_ns = 9.9e6,
 				       .rate_asked = 1,
 				       .rate_achieved = 1,
 				       .cpu_share = 0.5 };
 	audit_judge(&r);
-	CHECK(!r.audit.client_limited); /* 5 % of a 100 ms ttft is 5 ms */
-	r.audit.lag_p99_ns = 6e6;
+	CHECK(!r.audit.client_limited); /* 5 and 10 % of a 100 ms ttft are 5 and 10 ms */
+	r.audit.lag_p99_ns = 10.1e6;
 	audit_judge(&r);
 	CHECK(r.audit.client_limited);
-	CHECK_HAS(r.audit.reasons, "sent late");
+	CHECK_HAS(r.audit.reasons, "p99 10.1 ms after their time");
+	r.audit.lag_p50_ns = 5.1e6;
+	audit_judge(&r);
+	CHECK_HAS(r.audit.reasons, "half of them 5.1 ms or more");
+	r.audit.lag_p50_ns = 0;
 	r.audit.lag_p99_ns = 0;
-	r.audit.late = 4;
+	r.audit.late = 6;
 	r.audit.cpu_share = 0.95;
 	audit_judge(&r);
 	CHECK_HAS(r.audit.reasons, "read late and merged");
