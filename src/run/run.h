@@ -144,10 +144,13 @@ void run_done_release(struct run_done *d);
 int run_contract(const struct run_env *env, struct run_done *ret, struct err *err) MUST_USE;
 
 /* Closes runs and repetitions that never ended and whose process is gone. */
-int run_close_abandoned(struct ledger *l, const char *machine, const char *only_run,
-			const char *reason, int64_t now_ms, size_t *ret_n, struct err *err) MUST_USE;
+int run_close_abandoned(const struct run_env *env, size_t *ret_n, struct err *err) MUST_USE;
 
-/* The verdict of a verdict entry again, from the ledger alone: for ledger_verify. */
+/* The verdict of a verdict entry again, from the ledger alone: for ledger_verify's recompute. */
+struct run_recompute_arg {
+	struct ledger *ledger;
+	const struct check_schema *const *schemas;
+};
 int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *text, struct err *err);
 
 /* ---- going back ------------------------------------------------------------------------------------- */
@@ -165,7 +168,11 @@ struct switch_plan {
 	struct strs missing;   /* changed components that no switch can put back */
 };
 void switch_plan_release(struct switch_plan *p);
-int run_switch_plan(const struct contract *c, const char *dir, const struct stack *accepted,
-		    const struct staleness *now, struct switch_plan *ret, struct err *err) MUST_USE;
+int run_switch_plan(struct ledger *l, const struct contract *c, const char *dir,
+		    const struct acceptance *a, const struct staleness *s, struct switch_plan *ret,
+		    struct err *err) MUST_USE;
+/* The word that is in place now, by the switch's get command. Caller frees. */
+int run_switch_get(const struct contract *c, const char *dir, const struct stack_switch *s, char **ret,
+		   struct err *err) MUST_USE;
 int run_switch(const struct contract *c, const char *dir, const struct switch_step *s,
 	       const volatile int *cancel, struct err *err) MUST_USE;

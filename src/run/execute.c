@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One run from its intent to its verdict. */
+#include "run/going.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/vec.h"
+#include <unistd.h>
+
+void run_done_release(struct run_done *d)
+{
+	json_decref(d->verdict);
+	*d = (struct run_done){ 0 };
+}
+
+/* ---- layers --------------------------------------------------------------------------------------------- */
+
+static bool layer_wanted(const struct run_env *env, enum check_layer l)
+{
+	return !env->layers || (env->layers & 1u << l);
+}
+
+static int record_outcomes(struct going *g, const struct outcomes *l, size_t from, struct err *err)
+{
+	AUTO_JSON json_t *body = json_object();
+	json_t *a = json_array();
+	struct ledger_ref ref;
+
+	for (size_t i = from; i < l->n; i++)
+		(void)json_array_append_new(a, outcome_to_json(&l->v[i]));
+	json_put_str(body, "scope", "checks");
+	json_put_str(body, "run", g->run);
+	json_put(body, "of", run_ref(g->intent.hex));
+	json_put(body, "outcomes", a);
+	TRY(run_append(g->env, "run.result", body, &ref, err));
+	strs_add(&g->check_leaves, ref.hex);
+	return 0;
+}
+
+static int one_check(struct going *g, const struct contract_check *k, struct outcomes *l, struct err *err)
+{
+	AUTO_FREE char *label = contract_check_label(k);
+	AUTO_FREE char *work = NULL;
+	struct going_part part = { .g = g, .layer = k->layer, .what = label, .steps = 1 };
+	struct check_ctx ctx = going_ctx(&part);
+	struct outcome *o;
+
+	TRY(going_folder(g, label, &work, err));
+	ctx.work = work;
+	o = VEC_ADD(l);
+	if (check_run(&ctx, k, o, err) < 0) {
+		outcome_release(o);
+		l->n--;
+		return -(int)err->code;
+	}
+	TRY(run_put_evidence(g->env, &o->evidence, err));
+	if (!o->owner && o->result == RESULT_FAIL)
+		o->owner = xstrdup(contract_owner(g->env->contract, CL_HOST, check_layer_name(k->layer)));
+	if (g->env->outcome)
+		g->env->outcome(g->env->arg, o);
+	return 0;
+}
+
+static void not_run(const struct contract_check *k, const char *why, struct outcomes *l)
+{
+	struct outcome *o = VEC_ADD(l);
+
+	o->check = contract_check_label(k);
+	o->layer = k->layer;
+	o->required = k->required;
+	o->result = RESULT_SKIP;
+	o->reason = xstrdup(why);
+}
+
+/* All checks of the layers from..to. *stopped: a required one did not pass, later layers are skipped. */
+static int layers(struct going *g, enum check_layer from, enum check_layer to, bool *stopped,
+		  struct err *err)
+{
+	const struct contract *c = g->env->contract;
+	struct outcomes *l = &g->judge.outcomes;
+	size_t first = l->n;
+	enum check_layer bad = LAYER_N;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < c->checks.n; i++) {
+		const struct contract_check *k = &c->checks.v[i];
+
+		if (k->layer < from || k->layer > to)
+			continue;
+		if (!layer_wanted(g->env, k->layer)) {
+			not_run(k, "left out by --layer", l);
+		} else if (*stopped && bad != k->layer && !g->env->keep_going) {
+			not_run(k, "an earlier layer did not pass", l);
+		} else {
+			rc = one_check(g, k, l, err);
+			if (rc == 0 && k->required && l->v[l->n - 1].result != RESULT_PASS) {
+				*stopped = true;
+				bad = k->layer;
+			}
+		}
+	}
+	if (l->n > first) {
+		struct err lost = ERR_INIT;
+
+		if (record_outcomes(g, l, first, rc < 0 ? &lost : err) < 0 && rc == 0)
+			rc = -(int)err->code;
+	}
+	return rc;
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+static int end_run(struct going *g, const char *state, struct err *err)
+{
+	AUTO_JSON json_t *body = json_object();
+	struct ledger_ref ref;
+
+	json_put_str(body, "scope", "run");
+	json_put_str(body, "run", g->run);
+	json_put(body, "intent", run_ref(g->intent.hex));
+	json_put_str(body, "state", state);
+	json_put_int(body, "took_ns", clock_ns() - g->started_ns);
+	return run_append(g->env, "run.result", body, &ref, err);
+}
+
+static json_t *refs(const struct strs *l)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		(void)json_array_append_new(a, run_ref(l->v[i]));
+	return a;
+}
+
+static json_t *rep_refs(const struct reps *l)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].leaf[0])
+			(void)json_array_append_new(a, run_ref(l->v[i].leaf));
+	return a;
+}
+
+static int attribution(struct going *g, const struct verdict *v, json_t *body, struct err *err)
+{
+	struct changes changes CLEANUP(changes_release) = { 0 };
+	struct stack before CLEANUP(stack_release) = { 0 };
+	struct diagnosis d CLEANUP(diagnosis_release) = { 0 };
+	struct diagnose_in in = { .changes = &changes, .verdict = v };
+
+	if (!g->accepted)
+		return 0;
+	TRY(run_stack_of(g->env->ledger, g->accepted->intent, &before, err));
+	stack_diff(&before, &g->stack, &changes);
+	json_put(body, "changes", changes_to_json(&changes));
+	if (v->kind != VERDICT_REJECTED)
+		return 0;
+	in.owners = &g->env->contract->stack.owners;
+	in.outcomes = &g->judge.outcomes;
+	diagnose(&in, &d);
+	json_put(body, "attribution", diagnosis_to_json(&d));
+	return 0;
+}
+
+static int record_verdict(struct going *g, const struct verdict *v, struct run_done *ret, struct err *err)
+{
+	const struct contract *c = g->env->contract;
+	AUTO_JSON json_t *body = json_object();
+	struct ledger_ref ref;
+
+	json_put_str(body, "run", g->run);
+	json_put_str(body, "workload", c->workload.name);
+	json_put(body, "intent", run_ref(g->intent.hex));
+	json_put(body, "contract", run_ref(c->digest));
+	json_put(body, "stack", run_ref(g->capture));
+	json_put_str(body, "stack_digest", g->stack_digest);
+	if (g->accepted)
+		json_put(body, "accepted", run_ref(g->accepted->signoff));
+	json_put(body, "checks", refs(&g->check_leaves));
+	json_put(body, "reps", rep_refs(&g->judge.cand));
+	json_put(body, "series", refs(&g->intents));
+	json_put(body, "mismatches", refs_text(&g->mismatches));
+	json_put(body, "decision", verdict_to_json(v));
+	json_put_str(body, "tool_version", g->env->tool_version);
+	TRY(attribution(g, v, body, err));
+	TRY(run_append(g->env, "verdict", body, &ref, err));
+	memcpy(ret->verdict_leaf, ref.hex, 65);
+	ret->verdict = json_incref(body);
+	ret->kind = v->kind;
+	return 0;
+}
+
+static int checkpoint(struct going *g, struct err *err)
+{
+	struct ledger_checkpoint cp CLEANUP(ledger_checkpoint_release) = { 0 };
+
+	return ledger_checkpoint(g->env->ledger, &cp, err);
+}
+
+static int body(struct going *g, struct verdict *v, struct run_done *ret, struct err *err)
+{
+	bool stopped = false;
+
+	TRY(layers(g, LAYER_HARDWARE, LAYER_FRAMEWORK, &stopped, err));
+	if (!layer_wanted(g->env, LAYER_WORKLOAD))
+		going_note(g, "the workload layer was left out: this run can't be accepted");
+	else if (!stopped || g->env->keep_going)
+		TRY(going_repetitions(g, v, err));
+	ret->nothing_to_do = g->judge.cand.n == g->reps_before;
+	/* A workload that is rejected already needs no rehearsal of its recovery. */
+	stopped = stopped || v->kind == VERDICT_REJECTED || v->kind == VERDICT_BASELINE_VOID;
+	return layers(g, LAYER_RECOVERY, LAYER_RECOVERY, &stopped, err);
+}
+
+/* What has to be written when the body did not come to its end. */
+static int broken_off(struct going *g, struct run_done *done, struct err *err)
+{
+	struct err lost = ERR_INIT;
+
+	if (err->code == ERR_INTERRUPTED) {
+		if (end_run(g, "interrupted", &lost) < 0 || checkpoint(g, &lost) < 0)
+			going_note(g, "%s", lost.msg);
+		done->interrupted = true;
+		err_clear(err);
+		return 0;
+	}
+	if (run_abandon(g->env, g->intent.hex, g->run, err->msg, &lost) < 0)
+		going_note(g, "%s", lost.msg);
+	return -(int)err->code;
+}
+
+int run_contract(const struct run_env *env, struct run_done *ret, struct err *err)
+{
+	struct going g CLEANUP(going_release) = { .env = env, .started_ns = clock_ns() };
+	struct verdict v CLEANUP(verdict_release) = { 0 };
+	struct run_done done CLEANUP(run_done_release) = { 0 };
+	size_t closed;
+
+	TRY(run_close_abandoned(env, &closed, err));
+	TRY(going_begin(&g, err));
+	memcpy(done.run, g.run, sizeof(done.run));
+	memcpy(done.intent, g.intent.hex, 65);
+	memcpy(done.stack_digest, g.stack_digest, 65);
+	if (body(&g, &v, &done, err) < 0) {
+		TRY(broken_off(&g, &done, err));
+	} else {
+		going_decide(&g, /* ended= */ true, &v);
+		TRY(end_run(&g, "finished", err));
+		TRY(record_verdict(&g, &v, &done, err));
+		TRY(checkpoint(&g, err));
+	}
+	*ret = done;
+	done = (struct run_done){ 0 };
+	return 0;
+}

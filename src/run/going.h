@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run that is going on: what is known while it does, its beginning and its repetitions. */
+#pragma once
+
+#include "checks/checks.h"
+#include "diagnose/diagnose.h"
+#include "run/internal.h"
+
+struct going {
+	const struct run_env *env;
+	struct pairs environment;
+	char *work;		 /* scratch folder of this run */
+	char run[40], session[65];
+	struct stack stack;
+	char stack_digest[65], capture[65], contract_leaf[65];
+	struct acceptances acceptances;
+	const struct acceptance *accepted; /* NULL: first acceptance */
+	struct ledger_ref intent;
+	struct strs intents;	 /* of this series, this run's last */
+	struct strs check_leaves;
+	struct judge judge;
+	struct strs mismatches;
+	bool looked;		 /* the process's own libraries were compared */
+	int64_t started_ns, rep_ns; /* rep_ns: usual length of a repetition so far */
+	size_t reps_before;
+	int64_t reps_planned;
+};
+void going_release(struct going *g);
+void going_note(const struct going *g, const char *fmt, ...) PRINTF(2, 3);
+/* Captures, finds the accepted run and the series, announces. */
+int going_begin(struct going *g, struct err *err) MUST_USE;
+int going_folder(struct going *g, const char *name, char **ret, struct err *err) MUST_USE;
+
+/* One part of the run (a check, a repetition): where its progress stands in the whole. */
+struct going_part {
+	struct going *g;
+	enum check_layer layer;
+	const char *what;
+	size_t step, steps;
+};
+struct check_ctx going_ctx(struct going_part *part); /* without work and golden */
+int going_repetitions(struct going *g, struct verdict *v, struct err *err) MUST_USE;
+void going_decide(struct going *g, bool ended, struct verdict *v);
+
+int run_abandon(const struct run_env *env, const char *intent, const char *run, const char *why,
+		struct err *err) MUST_USE;
+json_t *refs_text(const struct strs *l); /* array of strings; NULL when empty */
