@@ -101,6 +101,8 @@ void cli_note(const struct cli *cli, const char *fmt, ...) PRINTF(2, 3);
 void cli_warn(const char *fmt, ...) PRINTF(1, 2);
 /* One live line: rewritten on a terminal, printed at most every 10 s (or when `last`) elsewhere. */
 void cli_progress(struct cli *cli, bool last, const char *fmt, ...) PRINTF(3, 4);
+/* Reads cli->contract_path into cli->contract; for commands that want it only when it is there. */
+int cli_load_contract(struct cli *cli, struct err *err) MUST_USE;
 const char *cli_self_digest(struct cli *cli); /* "" when it can't be read */
 #define TWICE_VERSION TWICE_VERSION_STRING
 

@@ -133,7 +133,7 @@ static void names(struct cli *cli)
 	cli->machine = xasprintf("twice@%s", host);
 }
 
-static int load_contract(struct cli *cli, struct err *err)
+int cli_load_contract(struct cli *cli, struct err *err)
 {
 	struct problems bad CLEANUP(problems_release) = { 0 };
 	size_t n;
@@ -200,7 +200,7 @@ static int prepare(struct cli *cli, const struct global_conf *g, struct err *err
 		cli->ledger_dir = g->ledger ? xstrdup(g->ledger) : path_join(cli->dir, ".twice");
 	}
 	if (cli->cmd->flags & CMD_CONTRACT)
-		TRY(load_contract(cli, err));
+		TRY(cli_load_contract(cli, err));
 	if (cli->cmd->flags & (CMD_LEDGER_READ | CMD_LEDGER_NEED | CMD_LEDGER_WRITE))
 		TRY(open_ledger(cli, err));
 	return 0;

@@ -46,7 +46,7 @@ json_t *refs_text(const struct strs *l)
 	return a;
 }
 
-static void identify(struct going *g)
+static int identify(struct going *g, struct err *err)
 {
 	AUTO_FREE char *at = time_utc(clock_wall_ms());
 	AUTO_FREE char *boot = file_first_line("/proc/sys/kernel/random/boot_id");
@@ -54,13 +54,14 @@ static void identify(struct going *g)
 	char host[256] = "";
 	uint8_t b[4];
 
-	random_bytes(b, sizeof(b));
+	TRY(random_bytes(b, sizeof(b), err));
 	/* "20261201T100400-1a2b3c4d": sorts by time, unique in practice. */
 	(void)snprintf(g->run, sizeof(g->run), "%.4s%.2s%.2sT%.2s%.2s%.2s-%02x%02x%02x%02x", at, at + 5, at + 8,
 		       at + 11, at + 14, at + 17, b[0], b[1], b[2], b[3]);
 	(void)gethostname(host, sizeof(host) - 1);
 	session = xasprintf("%s %s", boot ? boot : "unknown", host);
 	sha256_hex(session, strlen(session), g->session);
+	return 0;
 }
 
 static int capture(struct going *g, struct err *err)
@@ -171,7 +172,7 @@ static int find_series(struct going *g, struct err *err)
 
 int going_begin(struct going *g, struct err *err)
 {
-	identify(g);
+	TRY(identify(g, err));
 	TRY(dir_temp("run", &g->work, err));
 	TRY(capture(g, err));
 	TRY(find_series(g, err));

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Milliseconds, no workload: is this stack still the accepted one, and inside its pins? */
+#include "cli/cmds.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "envelope/envelope.h"
+#include "run/run.h"
+
+struct check_conf {
+	bool full;
+};
+
+static const struct opt check_opts[] = {
+	OPT(check_conf, full, .name = "full", .type = OPT_FLAG,
+	    .help = "read every byte again instead of trusting the digest cache"),
+	{ 0 },
+};
+
+static json_t *layers_json(unsigned mask)
+{
+	json_t *a = json_array();
+
+	for (int i = 0; i < LAYER_N; i++)
+		if (mask & 1u << i)
+			(void)json_array_append_new(a, json_string(check_layer_name((enum check_layer)i)));
+	return a;
+}
+
+static json_t *reasons_json(const struct strs *l)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		(void)json_array_append_new(a, json_string(l->v[i]));
+	return a;
+}
+
+static void describe(const struct acceptance *a, json_t *v)
+{
+	json_t *o;
+
+	if (!a)
+		return;
+	o = json_object();
+	json_put_str(o, "run", a->run);
+	json_put_str(o, "by", a->who);
+	AUTO_FREE char *at = time_utc(a->at_ms);
+
+	json_put_str(o, "at", at);
+	json_put_str(o, "note", a->note);
+	if (a->expires_ms) {
+		AUTO_FREE char *until = time_utc(a->expires_ms);
+
+		json_put_str(o, "expires", until);
+	}
+	json_put(v, "accepted", o);
+}
+
+/* Newest acceptance even when it has lapsed: staleness says so itself. */
+static const struct acceptance *newest(const struct acceptances *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].standing == LEDGER_IN_FORCE)
+			return &l->v[i];
+	return NULL;
+}
+
+static int exit_of(enum standing s, const struct findings *f)
+{
+	if (f->n_violated)
+		return 1;
+	if (s == STANDING_STALE || s == STANDING_EXPIRED || s == STANDING_NEVER)
+		return 1;
+	return s == STANDING_UNKNOWN || f->n_unknown ? 2 : 0;
+}
+
+static int check_run_cmd(struct cli *cli, const void *conf, json_t *v, struct err *err)
+{
+	const struct check_conf *c = conf;
+	struct acceptances list CLEANUP(acceptances_release) = { 0 };
+	struct staleness s CLEANUP(staleness_release) = { 0 };
+	struct findings pins CLEANUP(findings_release) = { 0 };
+	struct stack known CLEANUP(stack_release) = { 0 }, now CLEANUP(stack_release) = { 0 };
+	AUTO_FREE char *cache = path_join(cli->ledger_dir, "digests");
+	struct run_capture rc = { .contract = &cli->contract, .dir = cli->dir, .quick = !c->full,
+				  .tool_version = TWICE_VERSION, .tool_digest = cli_self_digest(cli),
+				  .cancel = &cli_cancel };
+	const struct acceptance *a = NULL;
+	int64_t start = clock_ns();
+
+	if (cli->ledger) {
+		TRY(acceptances_read(cli->ledger, cli->contract.workload.name, &list, err));
+		a = newest(&list);
+		rc.cache_path = cache;
+	}
+	if (a) {
+		TRY(run_stack_of(cli->ledger, a->intent, &known, err));
+		rc.known = &known;
+	}
+	TRY(run_stack(&rc, &now, err));
+	envelope_check(&cli->contract.stack.pins, &now, &pins);
+	TRY(run_staleness(cli->ledger, &cli->contract, a, clock_wall_ms(), &now, &s, err));
+	json_put_str(v, "workload", cli->contract.workload.name);
+	json_put_str(v, "state", standing_name(s.standing));
+	json_put(v, "reasons", reasons_json(&s.reasons));
+	json_put(v, "changes", changes_to_json(&s.changes));
+	json_put(v, "run_again", layers_json(s.standing == STANDING_ACCEPTED ? 0 : s.layers));
+	json_put(v, "pins", findings_to_json(&pins));
+	json_put_bool(v, "proven", cli->ledger && acceptances_proven(cli->ledger, &list));
+	describe(a, v);
+	json_put_int(v, "took_ns", clock_ns() - start);
+	return exit_of(s.standing, &pins);
+}
+
+static void check_text(const json_t *v, struct str *out)
+{
+	const json_t *reasons = json_object_get(v, "reasons"), *again = json_object_get(v, "run_again");
+	const json_t *pins = json_object_get(v, "pins"), *acc = json_object_get(v, "accepted");
+
+	str_addf(out, "%s: %s%s\n", json_str_or(v, "workload", ""), json_str_or(v, "state", ""),
+		 json_bool_or(v, "proven", false) ? " (proven: accepted on more than one stack)" : "");
+	if (acc) {
+		AUTO_FREE char *note = text_clean(sv_of(json_str_or(acc, "note", "")));
+
+		str_addf(out, "  accepted by %s at %s (run %s)%s%s\n", json_str_or(acc, "by", ""),
+			 json_str_or(acc, "at", ""), json_str_or(acc, "run", ""), note[0] ? ": " : "", note);
+		if (json_str_or(acc, "expires", NULL))
+			str_addf(out, "  expires %s\n", json_str_or(acc, "expires", ""));
+	}
+	for (size_t i = 0; i < json_array_size(reasons); i++) {
+		AUTO_FREE char *r = text_clean(sv_of(json_string_value(json_array_get(reasons, i))));
+
+		str_addf(out, "  changed: %s\n", r);
+	}
+	for (size_t i = 0; i < json_array_size(pins); i++) {
+		const json_t *p = json_array_get(pins, i);
+
+		if (!streq(json_str_or(p, "finding", json_str_or(p, "kind", "")), "ok"))
+			str_addf(out, "  pin: %s\n", json_str_or(p, "text", ""));
+	}
+	if (json_array_size(again)) {
+		str_add(out, "  run again:");
+		for (size_t i = 0; i < json_array_size(again); i++)
+			str_addf(out, " %s", json_string_value(json_array_get(again, i)));
+		str_add(out, "\n");
+	}
+}
+
+const struct cmd cmd_check = {
+	.name = "check", .group = GROUP_RUN, .help = "is this stack still the accepted one? (milliseconds)",
+	.about = "For CI gates, prologs and probes. Runs no workload. Exit 0: accepted and inside its pins;\n"
+		 "1: stale, expired, never accepted, or a pin is violated; 2: something can't be read.",
+	.flags = CMD_CONTRACT | CMD_LEDGER_READ, .opts = check_opts, .conf_size = sizeof(struct check_conf),
+	.run = check_run_cmd, .text = check_text,
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose/diagnose.h"
+
+#include "base/vec.h"
+#include "test.h"
+#include "verdict/verdict.h"
+
+struct scene {
+	struct stack a, b;
+	struct changes changes;
+	struct verdict v;
+	struct diagnosis d;
+};
+
+static void reason(struct scene *s, const char *code, const char *about)
+{
+	*VEC_ADD(&s->v.reasons) = (struct verdict_reason){ xstrdup(code), xstrdup(about), xstrdup("x") };
+}
+
+static void change(struct scene *s, enum component_layer l, const char *name, const char *from, const char *to)
+{
+	stack_add(&s->a, l, name, from, NULL);
+	stack_add(&s->b, l, name, to, NULL);
+}
+
+static void solve(struct scene *s, const struct pairs *owners)
+{
+	struct diagnose_in in = { .changes = &s->changes, .verdict = &s->v, .owners = owners };
+
+	stack_sort(&s->a);
+	stack_sort(&s->b);
+	stack_diff(&s->a, &s->b, &s->changes);
+	diagnose(&in, &s->d);
+}
+
+static void the_only_change_is_the_suspect(void)
+{
+	struct pairs owners CLEANUP(pairs_release) = { 0 };
+	struct scene s = { 0 };
+	AUTO_JSON json_t *j = NULL;
+
+	pairs_add(&owners, "kernellib", "platform team");
+	change(&s, CL_KERNELLIB, "blas", "openblas 0.3.21", "reference 3.11.0");
+	change(&s, CL_HOST, "linux", "6.1", "6.1");
+	reason(&s, "gross_regression", "ttft.p50");
+	solve(&s, &owners);
+	CHECK_INT(s.d.suspects.n, 1);
+	CHECK_STR(s.d.suspects.v[0].component, "blas");
+	CHECK_STR(s.d.suspects.v[0].owner, "platform team");
+	CHECK_INT(s.d.confidence, DIAGNOSIS_MEDIUM);
+	CHECK_INT(s.d.symptom, SYMPTOM_SLOWER);
+	j = diagnosis_to_json(&s.d);
+	CHECK_INT(json_integer_value(json_object_get(json_array_get(json_object_get(j, "suspects"), 0), "share_e9")),
+		  1000000000);
+}
+
+static void without_a_change_it_is_undetermined(void)
+{
+	struct scene s = { 0 };
+
+	change(&s, CL_HOST, "linux", "6.1", "6.1");
+	reason(&s, "regressed", "ttft.p50");
+	solve(&s, NULL);
+	CHECK_INT(s.d.suspects.n, 0);
+	CHECK_INT(s.d.confidence, DIAGNOSIS_UNDETERMINED);
+	CHECK_INT(s.d.must_not.n, 1);
+}
+
+static void the_symptom_ranks_the_layers(void)
+{
+	struct scene s = { 0 };
+
+	change(&s, CL_FRAMEWORK, "torch", "2.8", "2.9");
+	change(&s, CL_KERNELLIB, "hipblaslt", "0.10", "0.12");
+	reason(&s, "regressed", "itl.p50");
+	solve(&s, NULL);
+	CHECK_STR(s.d.suspects.v[0].component, "hipblaslt");
+	CHECK(s.d.suspects.v[0].share > s.d.suspects.v[1].share);
+	CHECK(s.d.confidence < DIAGNOSIS_MEDIUM); /* two suspects are no proof */
+}
+
+static void wrong_answers_are_not_called_slow(void)
+{
+	struct scene s = { 0 };
+
+	change(&s, CL_MODEL, "weights", "r1", "r2");
+	reason(&s, "objective_missed", "answers.match");
+	solve(&s, NULL);
+	CHECK_INT(s.d.symptom, SYMPTOM_WRONG);
+}
+
+TEST_MAIN(TEST(the_only_change_is_the_suspect), TEST(without_a_change_it_is_undetermined),
+	  TEST(the_symptom_ranks_the_layers), TEST(wrong_answers_are_not_called_slow))
