@@ -114,3 +114,16 @@ void json_put_bool(json_t *o, const char *key, bool v)
 {
 	json_put(o, key, json_boolean(v));
 }
+
+void json_put_line(json_t *array, const char *fmt, ...)
+{
+	struct str s CLEANUP(str_release) = { 0 };
+	AUTO_FREE char *clean = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	str_vaddf(&s, fmt, ap);
+	va_end(ap);
+	clean = text_clean(sv_str(&s));
+	(void)json_array_append_new(array, json_string(clean));
+}

@@ -32,3 +32,5 @@ void json_put_str(json_t *o, const char *key,
 		  const char *v); /* NULL: left out; bad UTF-8 is cleaned */
 void json_put_int(json_t *o, const char *key, int64_t v);
 void json_put_bool(json_t *o, const char *key, bool v);
+/* Appends a formatted text to an array. */
+void json_put_line(json_t *array, const char *fmt, ...) PRINTF(2, 3);

@@ -100,7 +100,7 @@ const char *cli_self_digest(struct cli *cli)
 	if (!cli->self_digest) {
 		cli->self_digest = xcalloc(1, SHA256_HEX);
 		if (sha256_file("/proc/self/exe", d, NULL, &err) == 0)
-			hex_encode(d, sizeof(d), cli->self_digest);
+			hex_of(d, sizeof(d), cli->self_digest);
 	}
 	return cli->self_digest;
 }

@@ -2,6 +2,7 @@
 /* Options are data: one table parses, explains, completes and documents them. */
 #include "cli/cli.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include <ctype.h>

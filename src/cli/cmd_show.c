@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One entry whole, or the bytes of a piece of evidence. */
+#include "cli/cmds.h"
+
+#include "base/err.h"
+#include "base/file.h"
+
+struct show_conf {
+	const char *out;
+};
+
+static const struct opt show_opts[] = {
+	OPT(show_conf, out, .name = "out", .arg = "FILE", .type = OPT_TEXT, .help = "write evidence to a file"),
+	{ 0 },
+};
+
+static int show_blob(struct cli *cli, const char *digest, const char *out, json_t *v, struct err *err)
+{
+	AUTO_FREE char *bytes = NULL;
+	size_t n;
+
+	TRY(ledger_blob_get(cli->ledger, digest, (size_t)1 << 30, &bytes, &n, err));
+	json_put_str(v, "blob", digest);
+	json_put_int(v, "bytes", (int64_t)n);
+	if (out) {
+		TRY(file_write(out, bytes, n, 0644, err));
+		json_put_str(v, "out", out);
+		return 0;
+	}
+	if (memchr(bytes, '\0', n) || !utf8_valid((struct sv){ bytes, n })) {
+		bail(err, ERR_UNSUPPORTED, "evidence %.16s is no text", digest);
+		err_hint(err, "Write it to a file with --out FILE.");
+		return -ERR_UNSUPPORTED;
+	}
+	json_put_str(v, "content", bytes);
+	return 0;
+}
+
+static int show_run(struct cli *cli, const void *conf, json_t *v, struct err *err)
+{
+	const struct show_conf *c = conf;
+	const char *name = cli->args.v[0];
+	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
+	struct ledger_signatures sigs CLEANUP(ledger_signatures_release) = { 0 };
+	AUTO_JSON json_t *entry = NULL;
+	json_t *a = json_array();
+
+	json_put(v, "signatures", a);
+	if (ledger_find(cli->ledger, name, &e, err) < 0) {
+		struct err other = ERR_INIT;
+
+		if (strlen(name) == 64 && show_blob(cli, name, c->out, v, &other) == 0)
+			return 0;
+		if (strlen(name) == 64 && other.code != ERR_NOT_FOUND)
+			*err = other;
+		return -(int)err->code;
+	}
+	TRY(json_read((struct sv){ e.bytes, e.n }, "the entry", &entry, err));
+	json_put_str(v, "leaf", e.ref.hex);
+	json_put(v, "entry", json_incref(entry));
+	TRY(ledger_signatures_of(cli->ledger, e.ref.leaf, &sigs, err));
+	for (size_t i = 0; i < sigs.n; i++)
+		(void)json_array_append_new(a, json_pack("{s:s, s:s}", "scheme", sigs.v[i].scheme, "signer",
+							 sigs.v[i].signer));
+	return 0;
+}
+
+static void show_text(const json_t *v, struct str *out)
+{
+	const json_t *a = json_object_get(v, "signatures");
+	AUTO_FREE char *text = NULL;
+
+	if (json_str_or(v, "content", NULL)) {
+		str_add(out, json_str_or(v, "content", ""));
+		return;
+	}
+	if (json_str_or(v, "blob", NULL)) {
+		str_addf(out, "%lld bytes written to %s\n", (long long)json_int_or(v, "bytes", 0),
+			 json_str_or(v, "out", ""));
+		return;
+	}
+	text = json_text(json_object_get(v, "entry"), true);
+	str_addf(out, "leaf %s\n%s\n", json_str_or(v, "leaf", ""), text);
+	for (size_t i = 0; i < json_array_size(a); i++)
+		str_addf(out, "signed: %s by %s\n", json_str_or(json_array_get(a, i), "scheme", ""),
+			 json_str_or(json_array_get(a, i), "signer", ""));
+}
+
+const struct cmd cmd_show = {
+	.name = "show", .group = GROUP_READ, .args = "SEQ|LEAF|DIGEST", .min_args = 1, .max_args = 1,
+	.help = "print one entry, or a piece of evidence by its digest", .flags = CMD_LEDGER_NEED,
+	.opts = show_opts, .conf_size = sizeof(struct show_conf), .run = show_run, .text = show_text,
+};

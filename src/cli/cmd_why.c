@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A verdict explained: what was compared, the numbers, a small plot, what would change it, what to do. */
+#include "cli/cmds.h"
+
+#include "base/err.h"
+#include "cli/find.h"
+#include "cli/text.h"
+#include <math.h>
+
+static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err)
+{
+	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
+	const json_t *reps;
+	json_t *values = json_array();
+
+	(void)conf;
+	json_put(v, "repetitions", values);
+	TRY(find_verdict(cli, cli->args.n ? cli->args.v[0] : NULL, &e, err));
+	json_put_str(v, "entry", e.ref.hex);
+	json_put(v, "body", json_incref(e.body));
+	/* The repetitions themselves, for the plot: candidate first, then the accepted ones it names. */
+	reps = json_object_get(e.body, "reps");
+	for (size_t i = 0; i < json_array_size(reps); i++) {
+		struct ledger_entry r CLEANUP(ledger_entry_release) = { 0 };
+		const char *hex = json_str_or(json_array_get(reps, i), "digest", "");
+
+		if (ledger_find(cli->ledger, hex, &r, err) < 0)
+			return err_wrap(err, "repetition %zu", i + 1);
+		if (json_object_get(r.body, "measured"))
+			(void)json_array_append_new(values, json_pack("{s:s, s:O}", "arm", "candidate", "measured",
+								      json_object_get(r.body, "measured")));
+	}
+	if (json_object_get(e.body, "intent")) {
+		struct ledger_entry in CLEANUP(ledger_entry_release) = { 0 };
+		const json_t *bank;
+
+		TRY(ledger_find(cli->ledger, json_str_or(json_object_get(e.body, "intent"), "digest", ""), &in, err));
+		bank = json_object_get(in.body, "bank");
+		for (size_t i = 0; i < json_array_size(bank); i++) {
+			struct ledger_entry r CLEANUP(ledger_entry_release) = { 0 };
+
+			TRY(ledger_find(cli->ledger, json_str_or(json_array_get(bank, i), "digest", ""), &r, err));
+			(void)json_array_append_new(values, json_pack("{s:s, s:O}", "arm", "accepted", "measured",
+								      json_object_get(r.body, "measured")));
+		}
+	}
+	return 0;
+}
+
+enum { PLOT = 60 };
+
+static double value_of(const json_t *rep, const char *name)
+{
+	const json_t *m = json_object_get(rep, "measured");
+
+	for (size_t i = 0; i < json_array_size(m); i++) {
+		const json_t *x = json_array_get(m, i);
+
+		if (streq(json_str_or(x, "name", ""), name) && json_is_integer(json_object_get(x, "value")))
+			return (double)json_integer_value(json_object_get(x, "value"));
+	}
+	return NAN;
+}
+
+/* One line an arm: each repetition a mark on a scale from the smallest to the largest of both arms. */
+static void plot(const json_t *reps, const json_t *number, struct str *out)
+{
+	const char *name = json_str_or(number, "name", ""), *unit = json_str_or(number, "unit", "none");
+	static const char *const arms[] = { "accepted", "candidate" };
+	double lo = INFINITY, hi = -INFINITY;
+
+	for (size_t i = 0; i < json_array_size(reps); i++) {
+		double x = value_of(json_array_get(reps, i), name);
+
+		if (!isnan(x)) {
+			lo = fmin(lo, x);
+			hi = fmax(hi, x);
+		}
+	}
+	if (!(hi > lo))
+		return;
+	AUTO_JSON json_t *jlo = json_integer((json_int_t)lo), *jhi = json_integer((json_int_t)hi);
+	AUTO_FREE char *a = text_value(jlo, unit);
+	AUTO_FREE char *b = text_value(jhi, unit);
+
+	str_addf(out, "\n  %s\n", name);
+	for (size_t arm = 0; arm < 2; arm++) {
+		char line[PLOT + 1];
+		size_t n = 0;
+
+		memset(line, '.', PLOT);
+		line[PLOT] = '\0';
+		for (size_t i = 0; i < json_array_size(reps); i++) {
+			const json_t *r = json_array_get(reps, i);
+			double x = value_of(r, name);
+			char *at;
+
+			if (!streq(json_str_or(r, "arm", ""), arms[arm]) || isnan(x))
+				continue;
+			at = &line[(size_t)((x - lo) / (hi - lo) * (PLOT - 1))];
+			*at = *at == '.' ? '1' : *at == '9' || *at == '+' ? '+' : (char)(*at + 1);
+			n++;
+		}
+		if (n)
+			str_addf(out, "    %-10s |%s|\n", arms[arm], line);
+	}
+	str_addf(out, "    %-10s  %-*s%s\n", "", PLOT - (int)strlen(b), a, b);
+}
+
+static void what_next(const json_t *body, struct str *out)
+{
+	const char *code = json_str_or(json_object_get(body, "decision"), "verdict", "");
+
+	if (streq(code, "rejected"))
+		str_add(out, "\n  what would change it: a stack whose repetitions stay inside the margins above\n"
+			     "  what to do: 'twice diff' shows the change, 'twice rollback' goes back to what was accepted\n");
+	else if (streq(code, "inconclusive"))
+		str_add(out, "\n  what would change it: more repetitions ('twice run' goes on), or a wider margin in the "
+			     "contract\n");
+	else if (streq(code, "no_result"))
+		str_add(out, "\n  what would change it: every required check run and every deciding metric measured\n");
+	else if (streq(code, "baseline_void"))
+		str_add(out, "\n  what would change it: accept a run under the contract as it is now\n");
+}
+
+static void why_text(const json_t *v, struct str *out)
+{
+	const json_t *body = json_object_get(v, "body"), *numbers;
+
+	text_verdict(body, /* long_form= */ true, out);
+	numbers = json_object_get(json_object_get(body, "decision"), "numbers");
+	for (size_t i = 0; i < json_array_size(numbers); i++)
+		plot(json_object_get(v, "repetitions"), json_array_get(numbers, i), out);
+	what_next(body, out);
+}
+
+const struct cmd cmd_why = {
+	.name = "why", .group = GROUP_READ, .args = "[RUN]", .max_args = 1, .help = "explain a verdict",
+	.flags = CMD_CONTRACT | CMD_LEDGER_NEED, .run = why_run, .text = why_text,
+};
