@@ -412,6 +412,7 @@ static int array(struct reader *r, json_t **ret)
 {
 	AUTO_JSON json_t *own = ret ? json_array() : NULL;
 
+	show(r, '[', (struct sv){ r->at, 1 }, false);
 	r->at++;
 	TRY(blanks(r));
 	if (r->at < r->end && *r->at == ']') {
@@ -441,7 +442,7 @@ static int member(struct reader *r, struct sv *before, json_t *into)
 {
 	struct str decoded CLEANUP(str_release) = { 0 };
 	json_t *item = NULL;
-	struct sv key = { 0 };
+	struct sv key;
 	bool escaped;
 	size_t object = r->object;
 
@@ -484,6 +485,7 @@ static int object(struct reader *r, json_t **ret)
 	struct sv before = { 0 };
 	size_t outer = r->object;
 
+	show(r, '{', (struct sv){ r->at, 1 }, false);
 	r->object = ++r->objects;
 	r->at++;
 	TRY(blanks(r));

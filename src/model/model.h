@@ -187,11 +187,12 @@ enum change_kind { CHANGE_ADDED, CHANGE_REMOVED, CHANGE_CHANGED };
 struct change {
 	enum change_kind kind;
 	bool material;
+	bool gap; /* unknown on both sides: it may have changed or not; not material */
 	const struct component *before, *after; /* borrowed from the two stacks; NULL: not there */
 };
 struct changes {
 	struct change *v;
-	size_t n, room, n_material;
+	size_t n, room, n_material, n_gaps;
 };
 void changes_release(struct changes *c);
 /* All differences, material first, each group by layer and name. Keeps pointers into both stacks.

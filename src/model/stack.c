@@ -199,8 +199,10 @@ static void add_change(struct changes *l, const struct component *a, const struc
 	c->kind = !a ? CHANGE_ADDED : !b ? CHANGE_REMOVED : CHANGE_CHANGED;
 	c->before = a;
 	c->after = b;
-	c->material = !(a ? a->cosmetic : b->cosmetic) || !(b ? b->cosmetic : a->cosmetic);
+	c->gap = a && b && !a->version && !b->version && streq(a->digest, b->digest);
+	c->material = !c->gap && (!(a ? a->cosmetic : b->cosmetic) || !(b ? b->cosmetic : a->cosmetic));
 	l->n_material += c->material;
+	l->n_gaps += c->gap;
 }
 
 static int material_first(const void *pa, const void *pb)
@@ -285,6 +287,8 @@ json_t *changes_to_json(const struct changes *c)
 
 		json_put_str(o, "change", kinds[x->kind]);
 		json_put_bool(o, "material", x->material);
+		if (x->gap)
+			json_put_bool(o, "unknown_on_both_sides", true);
 		json_put_str(o, "layer", component_layer_name(change_layer(x)));
 		json_put_str(o, "name", change_name(x));
 		if (x->before)

@@ -85,6 +85,6 @@ struct judge {
 };
 void judge_release(struct judge *j);
 char *judge_plan(const struct judge *j) MUST_USE; /* before the first repetition; NULL */
-int judge_decide(const struct judge *j, struct verdict *ret, struct err *err) MUST_USE;
+void judge_decide(const struct judge *j, struct verdict *ret);
 int judge_bank(struct ledger *l, const struct contract *c, const struct acceptance *a,
 	       uint64_t before_seq, struct judge *ret, struct err *err) MUST_USE;

@@ -215,14 +215,12 @@ static void make(struct input *i, const struct judge *j)
 	i->in.notes = j->notes.n ? (const char *const *)j->notes.v : NULL;
 }
 
-int judge_decide(const struct judge *j, struct verdict *ret, struct err *err)
+void judge_decide(const struct judge *j, struct verdict *ret)
 {
 	struct input i CLEANUP(input_release) = { 0 };
 
-	(void)err;
 	make(&i, j);
 	verdict_decide(&i.in, ret);
-	return 0;
 }
 
 char *judge_plan(const struct judge *j)

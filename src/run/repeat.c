@@ -210,13 +210,11 @@ static int64_t cap(const struct going *g)
 
 void going_decide(struct going *g, bool ended, struct verdict *v)
 {
-	struct err err = ERR_INIT;
-
 	verdict_release(v);
 	g->judge.ended = ended;
 	strs_release(&g->judge.mismatches);
 	strs_copy(&g->judge.mismatches, &g->mismatches);
-	(void)judge_decide(&g->judge, v, &err);
+	judge_decide(&g->judge, v);
 }
 
 int going_repetitions(struct going *g, struct verdict *v, struct err *err)

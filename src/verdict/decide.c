@@ -60,9 +60,9 @@ void verdict_release(struct verdict *v)
 {
 	reasons_release(&v->reasons);
 	reasons_release(&v->notes);
-	numbers_release(&v->numbers);
+	number_list_release(&v->numbers);
 	for (size_t i = 0; i < v->trace.n; i++)
-		numbers_release(&v->trace.v[i].numbers);
+		number_list_release(&v->trace.v[i].numbers);
 	free(v->trace.v);
 	free(v->advice);
 	*v = (struct verdict){ 0 };

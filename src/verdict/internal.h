@@ -46,7 +46,7 @@ size_t finite_of(const double *w, size_t n, double *ret);
 /* What can be said of each metric at the first n candidates (numbers.c). with_counts: the critical
  * counts are those of the look n, else there are no bounds. */
 void numbers_make(struct series *s, size_t n, bool with_counts, struct verdict_numbers *ret);
-void numbers_release(struct verdict_numbers *l);
+void number_list_release(struct verdict_numbers *l);
 void numbers_copy(const struct verdict_numbers *from, struct verdict_numbers *ret);
 /* Decides something: a gating metric of a second acceptance. */
 bool number_gates(const struct verdict_number *x);

@@ -166,7 +166,7 @@ void numbers_make(struct series *s, size_t n, bool with_counts, struct verdict_n
 	AUTO_FREE double *adjusted = xcalloc(in->n_metrics, sizeof(double));
 	size_t gates = 0;
 
-	numbers_release(ret);
+	number_list_release(ret);
 	for (size_t k = 0; k < in->n_metrics; k++) {
 		struct verdict_number *x = VEC_ADD(ret);
 
@@ -185,7 +185,7 @@ void numbers_make(struct series *s, size_t n, bool with_counts, struct verdict_n
 	}
 }
 
-void numbers_release(struct verdict_numbers *l)
+void number_list_release(struct verdict_numbers *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		free(l->v[i].name);

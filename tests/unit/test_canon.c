@@ -187,7 +187,8 @@ static void scan_shows_each_scalar_with_its_path(void)
 	CHECK_OK(canon_scan(SV("{\"a\":[1,{\"b\":\"x\"},{\"c\":null}],\"d\":{\"e\":true},\"f\":2}"),
 			    0, note_scalar, &got, &err),
 		 err);
-	CHECK_STR(str_text(&got), "a=i:1@1 a.b=s:x@2 a.c=n:null@3 d.e=t:true@4 f=i:2@1 ");
+	CHECK_STR(str_text(&got), "={:{@0 a=[:[@1 a=i:1@1 a={:{@1 a.b=s:x@2 a={:{@1 a.c=n:null@3 "
+				  "d={:{@1 d.e=t:true@4 f=i:2@1 ");
 }
 
 static void what_is_read_is_written_again(void)

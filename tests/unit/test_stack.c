@@ -61,7 +61,10 @@ static void unknown_never_equals_unknown(void)
 
 	stack_add(&a, CL_FIRMWARE, "smu", NULL, NULL);
 	stack_diff(&a, &a, &c);
-	CHECK_INT(c.n_material, 1);
+	CHECK_INT(c.n, 1);
+	CHECK(c.v[0].gap);
+	CHECK_INT(c.n_gaps, 1);
+	CHECK_INT(c.n_material, 0);
 }
 
 static void digests_show_where_versions_do_not_differ(void)

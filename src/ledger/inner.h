@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the room share: the open ledger, its folder. */
+#pragma once
+
+#include "ledger/note.h"
+#include "ledger/store.h"
+
+#define LEDGER_BLOB_MAX ((size_t)1 << 32)
+
+struct ledger {
+	char *dir, *origin, *vkey;
+	struct store *store;
+	bool readonly, have_key;
+	struct ed25519 key;
+	struct sha256 h; /* scratch of the one thread that uses the handle */
+	int lock_fd;
+	uint64_t seen_size; /* the log was this long once: it never gets shorter */
+};
+
+/* ---- the folder ---- */
+
+#define LEDGER_DB	  "ledger.db"
+#define LEDGER_KEY	  "ledger.key"
+#define LEDGER_CHECKPOINT "checkpoint"
+#define LEDGER_LOCK	  "lock"
+
+/* Refuses a folder on a network file system (or on an overlay whose upper layer is). */
+int disk_is_local(const char *dir, struct err *err) MUST_USE;
+bool disk_type_is_network(long type);
+/* NULL when the type does no harm; else what it is called. For /proc/self/mountinfo's word. */
+bool disk_name_is_network(const char *fs);
+/* The writers' lock: taken for one append or one checkpoint, let go by the kernel when we die. */
+int lock_take(struct ledger *l, struct err *err) MUST_USE;
+void lock_drop(struct ledger *l);
+static inline void lock_dropp(struct ledger **l)
+{
+	if (*l)
+		lock_drop(*l);
+}
+
+/* ---- blobs as files ---- */
+
+int blob_file_put(const char *dir, const char *digest, struct sv data, struct err *err) MUST_USE;
+int blob_file_get(const char *dir, const char *digest, size_t limit, char **ret, size_t *ret_n,
+		  struct err *err) MUST_USE;
+/* Digest and length of the plain bytes that lie there. -ERR_NOT_FOUND; -ERR_BROKEN: not readable. */
+int blob_file_check(const char *dir, const uint8_t digest[SHA256_LEN], uint64_t *ret_bytes,
+		    struct err *err) MUST_USE;
+bool blob_file_there(const char *dir, const char *digest);
+int blob_file_drop(const char *dir, const char *digest, struct err *err) MUST_USE;
+
+/* ---- between the files ---- */
+
+/* A source of nodes that reads leaves from the store. */
+struct merkle_source ledger_nodes(struct ledger *l);
+int ledger_check_head(struct ledger *l, const struct log_head *head, struct err *err) MUST_USE;
+
+/* Signed by somebody whom the policy allows? Shared by ledger_standing, appends and verify. */
+struct policy_rule {
+	bool there; /* the genesis has a rule for this kind */
+	int64_t holders;
+	const char *role; /* NULL: any */
+	bool self_approval;
+};
+struct policy_rule policy_rule_of(const json_t *policy, const char *kind);
+int policy_check(const json_t *policy, struct err *err) MUST_USE;
+
+/* Takes in genesis, key.add and key.revoke entries in order. */
+void keys_take(struct ledger_keys *k, uint64_t seq, const char *kind, const json_t *body);
+/* The ledger keys (vkeys) that an entry names. */
+void note_keys_take(struct note_keys *k, const char *kind, const json_t *body);
+
+struct signed_by {
+	struct strs holders; /* distinct, that count */
+	size_t good, not_valid, bad;
+	struct str why; /* the first fault */
+};
+void signed_by_release(struct signed_by *s);
+/* One signature of an entry, judged. self: holders who do not count (NULL: all do). */
+void signed_by_take(struct signed_by *s, const struct sig_row *r, struct sv bytes, uint64_t seq,
+		    int64_t at_ms, const struct ledger_keys *keys, const struct policy_rule *rule,
+		    const struct strs *self);
+/* May this key sign this draft now? Known and valid; or the first key.add, by the key it adds. */
+int ledger_may_sign(struct ledger *l, const struct ledger_draft *d, const struct ssh_key *key,
+		    struct err *err) MUST_USE;
+enum ledger_standing signed_by_standing(const struct signed_by *s, const struct policy_rule *rule);
