@@ -23,7 +23,7 @@ struct dpkg {
 	size_t at_n, at_room;
 };
 /* The status file's text -> packages. Pure. */
-void dpkg_parse(struct dpkg *d, struct sv status);
+void dpkg_parse(struct dpkg *d, struct sv text);
 void dpkg_free(struct dpkg *d);
 struct dpkg *dpkg_of(struct source *s); /* never NULL; read once a capture */
 /* Version of "NAME" or "NAME:ARCH"; NULL when it is not installed. */

@@ -364,53 +364,68 @@ static void put_build_list(struct source *s, struct component *c, const struct d
 		put_digest(c, f->digest);
 }
 
-/* numpy's answer to "what was I built with": the block of blas in __config__.py, old or new form. */
+/* The text behind `"key":` of a line, without quotes and comma; NULL when the line is another. */
+static char *json_line(struct sv line, const char *key)
+{
+	AUTO_FREE char *with = xasprintf("\"%s\":", key);
+	struct sv v, q;
+
+	line = sv_trim(line);
+	if (!sv_starts(line, with))
+		return NULL;
+	v = (struct sv){ line.p + strlen(with), line.n - strlen(with) };
+	if (!sv_split(&v, '"', &q))
+		return NULL;
+	return sv_split(&v, '"', &q) ? sv_dup(q) : NULL;
+}
+
+/* Since numpy 1.26: CONFIG = { ..., "Build Dependencies": { "blas": { "name": ..., "version": ... */
+static char *numpy_blas_new(struct sv block)
+{
+	AUTO_FREE char *name = NULL;
+	AUTO_FREE char *version = NULL;
+	struct sv line;
+
+	while (sv_line(&block, &line) && !sv_starts(sv_trim(line), "}")) {
+		if (!name)
+			name = json_line(line, "name");
+		if (!version)
+			version = json_line(line, "version");
+	}
+	return xasprintf("blas %s%s%s", name ? name : "unknown", version ? " " : "",
+			 version ? version : "");
+}
+
+/* Before: blas_opt_info={..., 'libraries': ['blas', 'blas'], ...} on one line. */
+static char *numpy_blas_old(struct sv line)
+{
+	struct str out CLEANUP(str_release) = { 0 };
+	ptrdiff_t at = sv_find(line, SV("'libraries': ["));
+	struct sv rest, list;
+
+	if (at < 0)
+		return xstrdup("blas none");
+	rest = (struct sv){ line.p + at + 14, line.n - (size_t)at - 14 };
+	if (!sv_split(&rest, ']', &list))
+		return NULL;
+	str_add(&out, "blas ");
+	for (size_t i = 0; i < list.n; i++)
+		if (list.p[i] != '\'')
+			str_addc(&out, list.p[i]);
+	return str_steal(&out);
+}
+
+/* numpy's answer to "what was I built with", from its __config__.py. */
 static char *numpy_blas(struct sv text)
 {
-	struct sv line;
 	ptrdiff_t at = sv_find(text, SV("\"blas\": {"));
+	struct sv line;
 
-	if (at >= 0) {
-		struct sv block = { text.p + at, MIN(text.n - (size_t)at, (size_t)1000) };
-		AUTO_FREE char *name = NULL;
-		AUTO_FREE char *version = NULL;
-
-		while (sv_line(&block, &line)) {
-			line = sv_trim(line);
-			if (sv_starts(line, "\"name\":") || sv_starts(line, "\"version\":")) {
-				const char *colon = memchr(line.p, ':', line.n);
-				struct sv v = { colon + 1, line.n - (size_t)(colon + 1 - line.p) };
-				AUTO_FREE char *as = xasprintf("x = " SV_FMT, SV_ARG(v));
-				char **to = sv_starts(line, "\"name\":") ? &name : &version;
-
-				if (!*to)
-					*to = assigned(sv_of(as), "x");
-			}
-			if (sv_starts(line, "}"))
-				break;
-		}
-		return xasprintf("blas %s %s", name ? name : "unknown", version ? version : "");
-	}
-	while (sv_line(&text, &line)) {
-		ptrdiff_t libs;
-		struct sv rest, list;
-
-		if (!sv_starts(line, "blas_opt_info"))
-			continue;
-		libs = sv_find(line, SV("'libraries': ["));
-		if (libs < 0)
-			return xstrdup("blas none");
-		rest = (struct sv){ line.p + libs + 14, line.n - (size_t)libs - 14 };
-		if (sv_split(&rest, ']', &list)) {
-			struct str out CLEANUP(str_release) = { 0 };
-
-			str_add(&out, "blas ");
-			for (size_t i = 0; i < list.n; i++)
-				if (list.p[i] != '\'')
-					str_addc(&out, list.p[i]);
-			return str_steal(&out);
-		}
-	}
+	if (at >= 0)
+		return numpy_blas_new((struct sv){ text.p + at, text.n - (size_t)at });
+	while (sv_line(&text, &line))
+		if (sv_starts(line, "blas_opt_info"))
+			return numpy_blas_old(line);
 	return NULL;
 }
 

@@ -22,37 +22,56 @@ static int order_of(struct sv v, size_t i)
 	return letter(v.p[i]) ? v.p[i] : (unsigned char)v.p[i] + 256;
 }
 
+/* The parts up to the next digits, character by character; moves both on. */
+static int compare_text(struct sv a, size_t *i, struct sv b, size_t *k)
+{
+	while ((*i < a.n && !digit(a.p[*i])) || (*k < b.n && !digit(b.p[*k]))) {
+		int x = order_of(a, *i), y = order_of(b, *k);
+
+		if (x != y)
+			return x < y ? -1 : 1;
+		*i += *i < a.n && !digit(a.p[*i]);
+		*k += *k < b.n && !digit(b.p[*k]);
+	}
+	return 0;
+}
+
+/* A run of digits without its leading zeros; moves on behind it. */
+static struct sv number_at(struct sv v, size_t *i)
+{
+	struct sv n;
+
+	while (*i < v.n && v.p[*i] == '0')
+		++*i;
+	n = (struct sv){ v.p + *i, 0 };
+	while (*i < v.n && digit(v.p[*i])) {
+		++*i;
+		n.n++;
+	}
+	return n;
+}
+
+static int compare_number(struct sv a, struct sv b)
+{
+	int order;
+
+	if (a.n != b.n)
+		return a.n < b.n ? -1 : 1;
+	order = a.n ? memcmp(a.p, b.p, a.n) : 0;
+	return order < 0 ? -1 : order > 0;
+}
+
 static int compare_part(struct sv a, struct sv b)
 {
 	size_t i = 0, k = 0;
 
 	while (i < a.n || k < b.n) {
-		int first = 0;
+		int order = compare_text(a, &i, b, &k);
 
-		while ((i < a.n && !digit(a.p[i])) || (k < b.n && !digit(b.p[k]))) {
-			int x = order_of(a, i), y = order_of(b, k);
-
-			if (x != y)
-				return x < y ? -1 : 1;
-			i += i < a.n && !digit(a.p[i]);
-			k += k < b.n && !digit(b.p[k]);
-		}
-		while (i < a.n && a.p[i] == '0')
-			i++;
-		while (k < b.n && b.p[k] == '0')
-			k++;
-		while (i < a.n && k < b.n && digit(a.p[i]) && digit(b.p[k])) {
-			if (!first)
-				first = a.p[i] - b.p[k];
-			i++;
-			k++;
-		}
-		if (i < a.n && digit(a.p[i]))
-			return 1;
-		if (k < b.n && digit(b.p[k]))
-			return -1;
-		if (first)
-			return first < 0 ? -1 : 1;
+		if (!order)
+			order = compare_number(number_at(a, &i), number_at(b, &k));
+		if (order)
+			return order;
 	}
 	return 0;
 }
