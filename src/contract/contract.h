@@ -341,6 +341,7 @@ struct load_spec {
 	int64_t timeout_ns;    /* of one request; default 60 s */
 	int64_t seed;          /* default 1 */
 	int64_t max_in_flight; /* default 4096 */
+	int64_t client_lag_ns; /* 0: the load engine's own strict limits */
 	char *key_env; /* NAME of the variable that holds the API key; the key is never kept */
 	struct {
 		char *golden; /* "accepted" (the accepted run's) or a file; default "accepted" */

@@ -171,6 +171,9 @@ struct load_conf {
 	int64_t timeout_ns; /* a request, from its begin; default 60 s. Waiting longer than this for
 			       a free place is `dropped` */
 	uint64_t seed;      /* default 1 */
+	/* How late we ourselves may be without being called client_limited: for machines that the server
+	 * shares with us. 0: only the built-in limits, which are strict. Recorded in the result */
+	int64_t client_lag_ns;
 	unsigned max_in_flight; /* 0: no cap. Waiting for a place counts in every latency, and apart
 				   as client_queue */
 	const struct load_objective *objectives; /* borrowed */
@@ -298,6 +301,7 @@ struct load_result {
 	enum load_arrival arrival;
 	double rate, rate_to, burstiness;
 	unsigned concurrency, max_in_flight, loops;
+	int64_t client_lag_ns;
 	uint64_t seed;
 	int64_t duration_ns, timeout_ns;
 	bool ignore_eos, no_stream, no_keep_alive, tls_insecure;

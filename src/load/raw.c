@@ -30,6 +30,7 @@ static const struct field result_fields[] = {
 	R(burstiness, F_F64),
 	R(concurrency, F_UINT),
 	R(max_in_flight, F_UINT),
+	R(client_lag_ns, F_I64),
 	R(loops, F_UINT),
 	R(seed, F_U64),
 	R(duration_ns, F_I64),

@@ -92,6 +92,7 @@ static json_t *conf_json(const struct load_result *r)
 	json_put(o, "burstiness_e6", scaled(r->burstiness, 1e6));
 	json_put_int(o, "concurrency", r->concurrency);
 	json_put_int(o, "max_in_flight", r->max_in_flight);
+	json_put_int(o, "client_lag_ns", r->client_lag_ns);
 	json_put_int(o, "loops", r->loops);
 	json_put(o, "seed", json_integer((json_int_t)(r->seed & INT64_MAX)));
 	json_put_int(o, "duration_ns", r->duration_ns);

@@ -388,6 +388,7 @@ static void describe(const struct runner *r, struct load_result *res)
 	res->burstiness = c->burstiness;
 	res->concurrency = c->arrival == LOAD_CLOSED ? c->concurrency : 0;
 	res->max_in_flight = c->max_in_flight;
+	res->client_lag_ns = c->client_lag_ns;
 	res->loops = r->n_loops;
 	res->seed = c->seed;
 	res->duration_ns = c->duration_ns;

@@ -200,6 +200,7 @@ static void arrivals(const struct load_spec *spec, struct load_conf *c)
 	c->timeout_ns = spec->timeout_ns;
 	c->seed = (uint64_t)spec->seed;
 	c->max_in_flight = (unsigned)spec->max_in_flight;
+	c->client_lag_ns = spec->client_lag_ns;
 	c->key_env = spec->key_env;
 	c->model = spec->model;
 }
