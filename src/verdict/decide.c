@@ -234,6 +234,7 @@ static void undecided(struct series *s, const struct verdict_reasons *open, stru
 void verdict_decide(const struct verdict_in *in, struct verdict *ret)
 {
 	struct verdict_reasons open CLEANUP(reasons_release) = { 0 };
+	struct verdict_reasons blocked CLEANUP(reasons_release) = { 0 };
 	struct series s CLEANUP(series_release) = { 0 };
 	struct verdict v = { .kind = VERDICT_INCONCLUSIVE,
 			     .first = !in->has_bank,
@@ -251,8 +252,9 @@ void verdict_decide(const struct verdict_in *in, struct verdict *ret)
 		say(&v.notes, "repetition_excluded", NULL, "repetition %zu was left out: %s", i + 1,
 		    in->reps[i].reason ? in->reps[i].reason : "no reason was recorded");
 	}
-	if (!gate_void(in, &v) && !gate_checks(in, &v) && !rule_correct(in, &v, &open) &&
+	if (!gate_void(in, &v) && !gate_checks(in, &blocked, &v) && !rule_correct(in, &v, &open) &&
 	    !gate_failed(&s, s.n, &v) && !gate_unmeasured(&s, s.n, &v) && !looks(&s, &open, &v))
 		undecided(&s, &open, &v);
+	gate_hold_back(&blocked, &v);
 	*ret = v;
 }

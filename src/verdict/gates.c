@@ -71,9 +71,9 @@ static const char *code_of(enum result r)
 	}
 }
 
-bool gate_checks(const struct verdict_in *in, struct verdict *v)
+bool gate_checks(const struct verdict_in *in, struct verdict_reasons *blocked, struct verdict *v)
 {
-	bool blocked = false, failed = false;
+	bool failed = false;
 
 	for (size_t i = 0; i < in->n_checks; i++) {
 		const struct verdict_check *c = &in->checks[i];
@@ -91,9 +91,8 @@ bool gate_checks(const struct verdict_in *in, struct verdict *v)
 			    why);
 			failed = true;
 		} else {
-			say(&v->reasons, code_of(c->result), c->name, "%s: %s: %s", c->name,
+			say(blocked, code_of(c->result), c->name, "%s: %s: %s", c->name,
 			    result_name(c->result), why);
-			blocked = true;
 		}
 	}
 	for (size_t i = 0; i < in->n_settings; i++) {
@@ -101,14 +100,27 @@ bool gate_checks(const struct verdict_in *in, struct verdict *v)
 
 		if (!x->required || x->effective)
 			continue;
-		say(&v->reasons, "effective_unknown", x->name,
-		    "%s: what is in effect is unknown%s%s", x->name,
-		    x->requested ? ", asked for was " : "", x->requested ? x->requested : "");
-		blocked = true;
+		say(blocked, "effective_unknown", x->name, "%s: what is in effect is unknown%s%s",
+		    x->name, x->requested ? ", asked for was " : "",
+		    x->requested ? x->requested : "");
 	}
-	if (failed)
-		return decided(v, VERDICT_REJECTED, 0);
-	return blocked ? decided(v, VERDICT_NO_RESULT, 0) : false;
+	return failed ? decided(v, VERDICT_REJECTED, 0) : false;
+}
+
+void gate_hold_back(const struct verdict_reasons *blocked, struct verdict *v)
+{
+	bool rejected = v->final &&
+			(v->kind == VERDICT_REJECTED || v->kind == VERDICT_BASELINE_VOID);
+	struct verdict_reasons *to = rejected ? &v->notes : &v->reasons;
+
+	if (!blocked->n)
+		return;
+	if (!rejected) {
+		reasons_release(&v->reasons);
+		(void)decided(v, VERDICT_NO_RESULT, v->look);
+	}
+	for (size_t i = 0; i < blocked->n; i++)
+		say(to, blocked->v[i].code, blocked->v[i].about, "%s", blocked->v[i].text);
 }
 
 bool gate_failed(const struct series *s, size_t n, struct verdict *v)

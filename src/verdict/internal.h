@@ -59,7 +59,10 @@ bool decided(struct verdict *v, enum verdict_kind kind, size_t look); /* true */
 
 /* Rules before the statistics (gates.c); true: decided. */
 bool gate_void(const struct verdict_in *in, struct verdict *v);
-bool gate_checks(const struct verdict_in *in, struct verdict *v);
+/* A failed check decides; what could not be judged is collected in `blocked`: it can't accept, and
+ * gate_hold_back makes it no result unless the workload was rejected anyway. */
+bool gate_checks(const struct verdict_in *in, struct verdict_reasons *blocked, struct verdict *v);
+void gate_hold_back(const struct verdict_reasons *blocked, struct verdict *v);
 bool gate_failed(const struct series *s, size_t n, struct verdict *v);
 bool gate_unmeasured(const struct series *s, size_t n, struct verdict *v);
 

