@@ -124,12 +124,11 @@ double tolerance_factor(unsigned n, double coverage, double conf)
 
 /* ---- paired items ------------------------------------------------------------------------------ */
 
-double tango_z(unsigned items, unsigned right_before, unsigned right_now, double margin)
+double tango_z(unsigned items, unsigned lost, unsigned won, double margin)
 {
-	double n = items, b = right_before, c = right_now, d = -margin;
-	/* q: the restricted estimate of P(right before, wrong now) under the hypothesis. */
+	double n = items, b = lost, c = won, d = -margin;
+	/* q: the share of lost items under the hypothesis, larger root of qa q^2 + qb q + qc = 0. */
 	double qa = 2 * n, qb = -c - b + (2 * n - c + b) * d, qc = -b * d * (1 - d);
-	/* qa * q^2 + qb * q + qc = 0; the larger root. The sign of (c, b) follows Tango's q21. */
 	double q = (sqrt(MAX(qb * qb - 4 * qa * qc, 0.0)) - qb) / (2 * qa);
 	double var = n * (2 * q + d * (1 - d));
 
@@ -140,9 +139,9 @@ double tango_z(unsigned items, unsigned right_before, unsigned right_now, double
 	return (c - b - n * d) / sqrt(var);
 }
 
-double tango_lower(unsigned items, unsigned b, unsigned c, double conf)
+double tango_lower(unsigned items, unsigned lost, unsigned won, double conf)
 {
-	double z = norm_quantile(conf), lo = -1, hi = items ? ((double)c - b) / items : NAN;
+	double z = norm_quantile(conf), lo = -1, hi = items ? ((double)won - lost) / items : NAN;
 
 	if (!items)
 		return NAN;
@@ -150,7 +149,7 @@ double tango_lower(unsigned items, unsigned b, unsigned c, double conf)
 	for (int i = 0; i < 200 && hi - lo > 1e-15; i++) {
 		double mid = lo + (hi - lo) / 2;
 
-		if (tango_z(items, b, c, -mid) > z)
+		if (tango_z(items, lost, won, -mid) > z)
 			lo = mid;
 		else
 			hi = mid;
@@ -158,9 +157,9 @@ double tango_lower(unsigned items, unsigned b, unsigned c, double conf)
 	return lo + (hi - lo) / 2;
 }
 
-double mcnemar_exact(unsigned b, unsigned c)
+double mcnemar_exact(unsigned lost, unsigned won)
 {
-	return b + c ? MIN(1.0, 2 * binom_cdf(MIN(b, c), b + c, 0.5)) : 1;
+	return lost + won ? MIN(1.0, 2 * binom_cdf(MIN(lost, won), lost + won, 0.5)) : 1;
 }
 
 double items_needed(double flips, double margin, double alpha, double beta)

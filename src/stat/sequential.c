@@ -95,10 +95,12 @@ static void insert(struct state *x, unsigned gap)
 {
 	size_t i = 0, end;
 
-	while (i < MAX_PARTS && x->part[i] >= gap)
+	/* The caller leaves room: at most MAX_PARTS - 2 are taken. */
+	while (i < MAX_PARTS - 1 && x->part[i] >= gap)
 		i++;
-	for (end = i; x->part[end]; end++)
-		;
+	end = i;
+	while (end < MAX_PARTS - 1 && x->part[end])
+		end++;
 	memmove(&x->part[i + 1], &x->part[i], end - i);
 	x->part[i] = (uint8_t)gap;
 }
@@ -170,14 +172,14 @@ static int take(struct states *s, unsigned bound, double limit, double *spent)
 /* Largest c with P(U <= c) <= limit in a single test; its P into ret_p. */
 static int single(unsigned n, unsigned m, double limit, double *ret_p)
 {
-	AUTO_FREE double *p = xcalloc((size_t)n * m + 1, sizeof(*p));
-	int c = -1;
+	size_t top = (size_t)n * m, u = 0;
+	AUTO_FREE double *p = xcalloc(top + 1, sizeof(*p));
 
 	mw_cdf_all(n, m, p);
-	*ret_p = 0;
-	while ((size_t)(c + 1) < (size_t)n * m && within(p[c + 1], limit))
-		*ret_p = p[++c];
-	return c;
+	while (u < top && within(p[u], limit))
+		u++;
+	*ret_p = u ? p[u - 1] : 0;
+	return (int)u - 1;
 }
 
 static bool by_urn(unsigned m, const unsigned *looks, const double *spend, size_t n_looks,

@@ -172,12 +172,12 @@ unsigned requests_needed(unsigned over, double p, double conf);
  * factors of 0.90 at 0.98 for n = 2 .. 30 are kept, others are computed (about a millisecond). */
 double tolerance_factor(unsigned n, double coverage, double conf);
 
-/* Paired items, scored right or wrong before and now: Tango (1998). b: right before, wrong now;
- * c: the reverse. z of H: p_now - p_before = -margin; accepted when z > norm_quantile(0.99). */
-double tango_z(unsigned items, unsigned b, unsigned c, double margin);
+/* Paired items, scored right or wrong before and now: Tango (1998). lost: right before, wrong now;
+ * won: the reverse. z of H: p_now - p_before = -margin; accepted when z > norm_quantile(0.99). */
+double tango_z(unsigned items, unsigned lost, unsigned won, double margin);
 /* Lower bound of p_now - p_before at one-sided `conf`, by inverting the score test. */
-double tango_lower(unsigned items, unsigned b, unsigned c, double conf);
-double mcnemar_exact(unsigned b, unsigned c); /* two-sided; shown only */
+double tango_lower(unsigned items, unsigned lost, unsigned won, double conf);
+double mcnemar_exact(unsigned lost, unsigned won); /* two-sided; shown only */
 /* Items needed to show a margin when a share `flips` of the items flips: (z + z)^2 flips/margin^2. */
 double items_needed(double flips, double margin, double alpha, double beta);
 

@@ -199,7 +199,7 @@ void series_counts(struct series *s, size_t metric, int *ret)
 
 int series_count(struct series *s, size_t metric, size_t n)
 {
-	int c[VERDICT_MAX_LOOKS];
+	int c[VERDICT_MAX_LOOKS] = { 0 };
 
 	series_counts(s, metric, c);
 	for (size_t k = 0; k < s->in->n_looks; k++)

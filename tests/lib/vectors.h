@@ -35,6 +35,12 @@ static inline void vectors_load(const char *name, struct vectors *ret)
 		test_fails(__FILE__, __LINE__, "%s has no cases", path);
 }
 
+static inline void vectors_release(struct vectors *v)
+{
+	json_decref(v->all);
+	*v = (struct vectors){ 0 };
+}
+
 static inline double vector_num(const json_t *j)
 {
 	if (json_is_string(j))

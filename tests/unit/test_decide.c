@@ -292,6 +292,67 @@ static void the_same_input_gives_the_same_record(void)
 		json_object_get(json_array_get(json_object_get(ja, "numbers"), 0), "shift_e9")));
 }
 
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+	return (h ^ x) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t mix_verdict(uint64_t h, const struct verdict *v)
+{
+	h = mix(h, (uint64_t)v->kind * 64 + v->look);
+	h = mix(h, v->more * 4u + v->more_rejects * 2u + v->futile);
+	for (size_t i = 0; i < v->reasons.n; i++)
+		for (const char *c = v->reasons.v[i].code; *c; c++)
+			h = mix(h, (unsigned char)*c);
+	for (size_t i = 0; i < v->numbers.n; i++)
+		h = mix(h, (uint64_t)v->numbers.v[i].label * 16 + v->numbers.v[i].held);
+	return h;
+}
+
+/* 4,000 drawn series, judged: the same verdicts, reasons and labels whatever compiled this. */
+static void every_compiler_gives_the_same_verdicts(void)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	size_t kinds[VERDICT_N] = { 0 };
+	struct rng r = { 2026 };
+	double shifts = 0;
+
+	for (int i = 0; i < 4000; i++) {
+		struct verdict v CLEANUP(verdict_release) = { 0 };
+		double mine[12], sd = 0.002 + 0.05 * rng_unit(&r);
+		double shift = 0.2 * rng_unit(&r) - 0.05;
+		size_t n = rng_below(&r, 11);
+		struct scene s;
+
+		scene(&s, 1, n, rng_below(&r, 4) > 0);
+		draw(&r, mine, 12, 0, sd);
+		draw(&r, s.cand, s.in.n_reps, shift, sd);
+		s.m[0].bank = mine;
+		s.in.n_bank = s.in.has_bank ? 5 + rng_below(&r, 8) : 0;
+		s.m[1] = s.m[0];
+		s.m[1].name = "other";
+		s.m[1].cand = noise;
+		s.in.n_metrics = 1 + rng_below(&r, 2);
+		s.in.max_cov = 0.04;
+		s.in.ended = rng_below(&r, 2);
+		for (size_t k = 0; k < s.in.n_reps; k++)
+			s.reps[k].state = rng_below(&r, 40) ? REP_OK : REP_FAILED;
+		verdict_decide(&s.in, &v);
+		h = mix_verdict(h, &v);
+		kinds[v.kind]++;
+		if (v.numbers.n && isfinite(v.numbers.v[0].shift))
+			shifts += v.numbers.v[0].shift;
+	}
+	for (int k = 0; k < VERDICT_BASELINE_VOID; k++)
+		CHECK(kinds[k] > 50); /* all kinds take part */
+	printf("# %zu accepted, %zu with note, %zu rejected, %zu inconclusive, %zu without "
+	       "result\n",
+	       kinds[0], kinds[1], kinds[2], kinds[3], kinds[4]);
+	CHECK_NEAR(shifts, 132.25248047655944, 1e-9);
+	/* Changes with the rules; never with the compiler. */
+	CHECK_INT(h, INT64_C(-5136502159991944748));
+}
+
 /* ---- the shared vectors ---------------------------------------------------------------------- */
 
 static enum verdict_kind kind_of(const char *s)
@@ -378,28 +439,22 @@ static void second_input(const json_t *in, struct verdict_metric *m, struct verd
 				reps[i].state = REP_FAILED;
 }
 
-static void second_vector(struct vectors *vec, const json_t *c)
+static void second_judge(struct vectors *vec, struct verdict_in *vi, const json_t *t,
+			 const char *want)
 {
-	const json_t *in = json_object_get(c, "in"), *out = json_object_get(c, "out");
-	const json_t *t = json_object_get(out, "trace");
-	const char *want = json_string_value(json_object_get(out, "verdict"));
 	struct verdict v CLEANUP(verdict_release) = { 0 };
-	struct verdict_metric m[8];
-	struct verdict_rep reps[16] = { 0 };
-	struct verdict_in vi = { 0 };
 	size_t last = json_array_size(t) - 1;
 	unsigned look =
 		(unsigned)json_integer_value(json_object_get(json_array_get(t, last), "look"));
 
-	second_input(in, m, reps, &vi);
 	/* The series as it was when it was decided: a failure after that is another matter. */
-	vi.n_reps = MIN(vi.n_reps, (size_t)look);
-	verdict_decide(&vi, &v);
+	vi->n_reps = MIN(vi->n_reps, (size_t)look);
+	verdict_decide(vi, &v);
 	if (v.kind == VERDICT_ACCEPTED_NOTE)
 		v.kind = VERDICT_ACCEPTED;
 	CHECK_INT(v.kind, kind_of(want));
 	CHECK_INT(v.final, strcmp(want, "CONTINUE") != 0);
-	if (v.failed >= vi.reject_failed)
+	if (v.failed >= vi->reject_failed)
 		return; /* rejected for failed repetitions: no statistics were needed */
 	CHECK_INT(v.trace.n, last + 1);
 	for (size_t k = 0; k <= last; k++) {
@@ -414,9 +469,26 @@ static void second_vector(struct vectors *vec, const json_t *c)
 	}
 }
 
+static void second_vector(struct vectors *vec, const json_t *c)
+{
+	const json_t *in = json_object_get(c, "in"), *out = json_object_get(c, "out");
+	const json_t *t = json_object_get(out, "trace");
+	const char *want = json_string_value(json_object_get(out, "verdict"));
+	struct verdict_metric m[8];
+	struct verdict_rep reps[16] = { 0 };
+	struct verdict_in vi = { 0 };
+
+	second_input(in, m, reps, &vi);
+	second_judge(vec, &vi, t, want);
+	for (size_t k = 0; k < vi.n_metrics; k++) {
+		free((void *)m[k].bank);
+		free((void *)m[k].cand);
+	}
+}
+
 static void second_acceptance_vectors(void)
 {
-	struct vectors vec;
+	struct vectors vec CLEANUP(vectors_release) = { 0 };
 	size_t i;
 	json_t *c;
 
@@ -448,7 +520,7 @@ static void first_trace(struct vectors *vec, const struct verdict *v,
 
 static void first_acceptance_vectors(void)
 {
-	struct vectors vec;
+	struct vectors vec CLEANUP(vectors_release) = { 0 };
 	size_t i;
 	json_t *c;
 
@@ -486,6 +558,7 @@ static void first_acceptance_vectors(void)
 		printf("# %s\n", json_string_value(json_object_get(c, "name")));
 		CHECK_INT(v.kind, kind_of(json_string_value(json_object_get(out, "verdict"))));
 		first_trace(&vec, &v, &m, json_object_get(out, "trace"));
+		free((void *)m.cand);
 	}
 }
 
@@ -502,4 +575,5 @@ TEST_MAIN(TEST(accepts_no_change_at_the_first_look),
 	  TEST(a_void_baseline_says_why), TEST(what_ran_must_be_what_was_captured),
 	  TEST(noise_over_the_limit_is_not_repeatable), TEST(a_small_bank_can_accept_nothing),
 	  TEST(shares_are_judged_on_their_own_scale), TEST(the_same_input_gives_the_same_record),
-	  TEST(second_acceptance_vectors), TEST(first_acceptance_vectors))
+	  TEST(every_compiler_gives_the_same_verdicts), TEST(second_acceptance_vectors),
+	  TEST(first_acceptance_vectors))

@@ -419,6 +419,13 @@ static struct text *texts_of(const json_t *list, size_t *ret_n)
 	return t;
 }
 
+static void texts_free(const struct text *t, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free((void *)t[i].token);
+	free((void *)t);
+}
+
 static void texts(void)
 {
 	EACH("text_divergence")
@@ -453,6 +460,11 @@ static void texts(void)
 		VECTOR_NEAR(&vec, d.rate_cross, json_object_get(sum, "hazard_cross"));
 		VECTOR_NEAR(&vec, d.log_ratio, json_object_get(sum, "log_ratio"));
 		VECTOR_NEAR(&vec, d.se_log_ratio, json_object_get(sum, "se_log_ratio"));
+		for (size_t i = 0; i < n; i++) {
+			texts_free(p[i].base, p[i].n_base);
+			texts_free(p[i].cand, p[i].n_cand);
+		}
+		free(p);
 	}
 }
 
