@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Canonical JSON: the one form in which things are hashed and signed. It is RFC 8785 for the subset
- *of JSON on which that is trivial:
+ * Canonical JSON: the one form in which things are hashed and signed. It is RFC 8785 for the
+ * subset of JSON on which that is trivial:
  *
  *	- values: object, array, string, true, false, null, integer within +-(2^53 - 1). No other
- *number: quantities are integers with the unit in the key (`wait_ns`, `shift_e9`);
+ *	  number: quantities are integers with the unit in the key (`wait_ns`, `shift_e9`);
  *	- keys [a-z][a-z0-9_]*, sorted bytewise, each once;
  *	- strings are UTF-8 as they are; escaped are only `"`, `\` and what is below U+0020
  *	  (\b \t \n \f \r, else \u00xx in lower case);
@@ -14,9 +14,9 @@
  *	TRY(canon_write(body, CANON_MAX_BYTES, &bytes, err));
  *	TRY(canon_read(sv_str(&bytes), CANON_MAX_BYTES, CANON_STRICT, &again, err));
  *
- * Errors: ERR_PARSE for what is not this JSON, ERR_RANGE for an integer out of range, ERR_LIMIT for
- *too long or too deep. Messages end in "at byte N" when bytes were read, in "at 'a.b'" when a tree
- *was.
+ * Errors: ERR_PARSE for what is not this JSON, ERR_RANGE for an integer out of range, ERR_LIMIT
+ * for too long or too deep. Messages end in "at byte N" when bytes were read, in "at 'a.b'" when a
+ * tree was.
  */
 #pragma once
 

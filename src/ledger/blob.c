@@ -16,7 +16,7 @@
 #include <zstd.h>
 
 #define PLAIN_BELOW 4096 /* not worth a frame of its own */
-#define LEVEL	    3
+#define LEVEL       3
 #define WINDOW_LOG  27 /* 128 MiB: what a reader is made to allocate at most */
 
 void ledger_blob_release(struct ledger_blob *b)
@@ -32,7 +32,8 @@ static char *blob_path(const char *dir, const char *digest, bool packed)
 
 bool blob_file_there(const char *dir, const char *digest)
 {
-	AUTO_FREE char *plain = blob_path(dir, digest, false), *packed = blob_path(dir, digest, true);
+	AUTO_FREE char *plain = blob_path(dir, digest, false),
+		       *packed = blob_path(dir, digest, true);
 
 	return file_exists(plain) || file_exists(packed);
 }
@@ -47,7 +48,8 @@ static int make_folder(const char *dir, const char *digest, char **ret, struct e
 	if (!dir_exists(sub)) {
 		TRY(dir_make(sub, err));
 		for (size_t i = 0; i < ARRAY_SIZE(parents); i++) {
-			CLEANUP(closep) int fd = open(parents[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			CLEANUP(closep)
+			int fd = open(parents[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 			if (fd < 0 || fsync(fd) < 0)
 				return bail_sys(err, "cannot flush '%s'", parents[i]);
@@ -182,8 +184,10 @@ static int read_packed(int fd, const char *path, struct sink *to, struct err *er
 
 	if (!ctx || ZSTD_isError(ZSTD_DCtx_setParameter(ctx, ZSTD_d_windowLogMax, WINDOW_LOG)))
 		return bail(err, ERR_BUG, "zstd cannot start");
-	for (;;) {
-		if (src.pos == src.size) {
+	for (bool more = false;;) {
+		ZSTD_outBuffer dst = { out, out_room, 0 };
+
+		if (src.pos == src.size && !more) {
 			TRY(read_some(fd, path, in, in_room, &src.size, err));
 			src.pos = 0;
 			if (!src.size)
@@ -191,26 +195,12 @@ static int read_packed(int fd, const char *path, struct sink *to, struct err *er
 		}
 		if (!left)
 			return bail(err, ERR_BROKEN, "'%s' goes on after its end", path);
-		while (src.pos < src.size && left) {
-			ZSTD_outBuffer dst = { out, out_room, 0 };
-
-			left = ZSTD_decompressStream(ctx, &dst, &src);
-			if (ZSTD_isError(left))
-				return bail(err, ERR_BROKEN, "'%s' is damaged: %s", path,
-					    ZSTD_getErrorName(left));
-			TRY(sink_add(to, path, out, dst.pos, err));
-		}
-		/* What is decoded but not yet handed out. */
-		for (bool more = left > 0; more;) {
-			ZSTD_outBuffer dst = { out, out_room, 0 };
-
-			left = ZSTD_decompressStream(ctx, &dst, &src);
-			if (ZSTD_isError(left))
-				return bail(err, ERR_BROKEN, "'%s' is damaged: %s", path,
-					    ZSTD_getErrorName(left));
-			more = dst.pos == out_room && left;
-			TRY(sink_add(to, path, out, dst.pos, err));
-		}
+		left = ZSTD_decompressStream(ctx, &dst, &src);
+		if (ZSTD_isError(left))
+			return bail(err, ERR_BROKEN, "'%s' is damaged: %s", path,
+				    ZSTD_getErrorName(left));
+		TRY(sink_add(to, path, out, dst.pos, err));
+		more = left && dst.pos == out_room; /* decoded, not yet handed out */
 	}
 	return left ? bail(err, ERR_BROKEN, "'%s' is cut short", path) : 0;
 }

@@ -19,8 +19,8 @@
 bool disk_type_is_network(long type)
 {
 	static const uint32_t network[] = {
-		0x6969,	    /* NFS */
-		0x517b,	    /* SMB */
+		0x6969,     /* NFS */
+		0x517b,     /* SMB */
 		0xff534d42, /* CIFS */
 		0xfe534d42, /* SMB2 */
 		0x01021997, /* 9p */
@@ -44,9 +44,9 @@ bool disk_type_is_network(long type)
 
 bool disk_name_is_network(const char *fs)
 {
-	static const char *const network[] = { "fuse.sshfs",  "fuse.s3fs", "fuse.glusterfs",
-					       "fuse.rclone", "fuse.gcsfuse", "fuse.cephfs",
-					       "fuse.juicefs", "fuse.afp", NULL };
+	static const char *const network[] = { "fuse.sshfs",   "fuse.s3fs",    "fuse.glusterfs",
+					       "fuse.rclone",  "fuse.gcsfuse", "fuse.cephfs",
+					       "fuse.juicefs", "fuse.afp",     NULL };
 
 	for (size_t i = 0; network[i]; i++)
 		if (streq(fs, network[i]))

@@ -8,11 +8,11 @@
 #include "base/vec.h"
 
 const char *const ledger_kinds[] = {
-	"anchor",	"attribution",	  "baseline.set", "bisect.trial",  "capacity",
-	"contract.set", "correction",	  "cost",	  "drill",	   "evidence.state",
-	"import",	"key.add",	  "key.revoke",	  "ledger.genesis", "run.abandon",
-	"run.intent",	"run.result",	  "signoff",	  "stack.capture", "verdict",
-	"waiver",	"waiver.revoke",  NULL,
+	"anchor",       "attribution",   "baseline.set", "bisect.trial",   "capacity",
+	"contract.set", "correction",    "cost",         "drill",          "evidence.state",
+	"import",       "key.add",       "key.revoke",   "ledger.genesis", "run.abandon",
+	"run.intent",   "run.result",    "signoff",      "stack.capture",  "verdict",
+	"waiver",       "waiver.revoke", NULL,
 };
 
 bool entry_kind_known(struct sv kind)
@@ -25,9 +25,20 @@ bool entry_kind_known(struct sv kind)
 
 /* ---- taking apart ---- */
 
-enum { HAVE_AT = 1, HAVE_BODY = 2, HAVE_BY = 4, HAVE_KIND = 8, HAVE_LOG = 16, HAVE_PREV = 32,
-       HAVE_SEQ = 64, HAVE_V = 128, HAVE_ID = 256, HAVE_ROLE = 512, HAVE_ALL = 1023,
-       HAVE_CHAIN = HAVE_LOG | HAVE_PREV | HAVE_SEQ | HAVE_V };
+enum {
+	HAVE_AT = 1,
+	HAVE_BODY = 2,
+	HAVE_BY = 4,
+	HAVE_KIND = 8,
+	HAVE_LOG = 16,
+	HAVE_PREV = 32,
+	HAVE_SEQ = 64,
+	HAVE_V = 128,
+	HAVE_ID = 256,
+	HAVE_ROLE = 512,
+	HAVE_ALL = 1023,
+	HAVE_CHAIN = HAVE_LOG | HAVE_PREV | HAVE_SEQ | HAVE_V
+};
 
 /* A blob is an object with all three of these; they come in the order of their names. */
 struct blob_probe {
@@ -153,7 +164,8 @@ static void probe_blob(struct taker *t, const struct canon_scalar *s)
 	} else if (sv_is(key, "media_type") && s->type == 's' && !s->escaped && p->have_bytes &&
 		   p->have_digest) {
 		e->blobs = vec_grow(e->blobs, e->n_blobs, &e->room_blobs, sizeof(*e->blobs));
-		e->blobs[e->n_blobs] = (struct entry_blob){ .bytes = p->bytes, .media_type = s->raw };
+		e->blobs[e->n_blobs] =
+			(struct entry_blob){ .bytes = p->bytes, .media_type = s->raw };
 		memcpy(e->blobs[e->n_blobs++].digest, p->digest, SHA256_LEN);
 	}
 }
@@ -219,7 +231,9 @@ static void entry_clear(struct entry *e)
 {
 	for (size_t i = 0; i < e->n_refs; i++)
 		free(e->refs[i].rel);
-	*e = (struct entry){ .refs = e->refs, .room_refs = e->room_refs, .blobs = e->blobs,
+	*e = (struct entry){ .refs = e->refs,
+			     .room_refs = e->room_refs,
+			     .blobs = e->blobs,
 			     .room_blobs = e->room_blobs };
 }
 
@@ -255,7 +269,8 @@ int entry_scan(struct sv bytes, struct entry *e, struct err *err)
 	if (e->v != 1)
 		return 0;
 	if (t.foreign || t.have != HAVE_ALL)
-		return bail(err, ERR_PARSE, "not an entry: members missing, foreign or of another type");
+		return bail(err, ERR_PARSE,
+			    "not an entry: members missing, foreign or of another type");
 	if (time_of(e->at, &e->at_ms) < 0)
 		return bail(err, ERR_PARSE, "not an entry: 'at' is no UTC time with milliseconds");
 	return 0;
@@ -308,8 +323,8 @@ int entry_make(const struct ledger_new *n, const struct entry_place *at, struct 
 	TRY(add_string(at->log, &s, err));
 	str_addf(&s, ",\"prev\":\"%s\",\"seq\":%llu,\"v\":1}", prev, (unsigned long long)at->seq);
 	if (s.n > CANON_MAX_BYTES) {
-		(void)bail(err, ERR_LIMIT, "an entry of '%s' is %zu bytes, the limit is %d", n->kind, s.n,
-			   CANON_MAX_BYTES);
+		(void)bail(err, ERR_LIMIT, "an entry of '%s' is %zu bytes, the limit is %d",
+			   n->kind, s.n, CANON_MAX_BYTES);
 		err_hint(err, "Put what is large into a blob.");
 		return -ERR_LIMIT;
 	}

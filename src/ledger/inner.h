@@ -5,8 +5,6 @@
 #include "ledger/note.h"
 #include "ledger/store.h"
 
-#define LEDGER_BLOB_MAX ((size_t)1 << 32)
-
 struct ledger {
 	char *dir, *origin, *vkey;
 	struct store *store;
@@ -19,10 +17,10 @@ struct ledger {
 
 /* ---- the folder ---- */
 
-#define LEDGER_DB	  "ledger.db"
-#define LEDGER_KEY	  "ledger.key"
+#define LEDGER_DB         "ledger.db"
+#define LEDGER_KEY        "ledger.key"
 #define LEDGER_CHECKPOINT "checkpoint"
-#define LEDGER_LOCK	  "lock"
+#define LEDGER_LOCK       "lock"
 
 /* Refuses a folder on a network file system (or on an overlay whose upper layer is). */
 int disk_is_local(const char *dir, struct err *err) MUST_USE;
@@ -65,8 +63,10 @@ struct policy_rule {
 struct policy_rule policy_rule_of(const json_t *policy, const char *kind);
 int policy_check(const json_t *policy, struct err *err) MUST_USE;
 
-/* Takes in genesis, key.add and key.revoke entries in order. */
+/* Takes in genesis, key.add and key.revoke entries in order; valid for entries after `seq`. */
 void keys_take(struct ledger_keys *k, uint64_t seq, const char *kind, const json_t *body);
+/* No key is valid there yet: the first key.add may be signed by the key it adds. */
+bool keys_none(const struct ledger_keys *k, uint64_t seq, int64_t at_ms);
 /* The ledger keys (vkeys) that an entry names. */
 void note_keys_take(struct note_keys *k, const char *kind, const json_t *body);
 
@@ -76,11 +76,22 @@ struct signed_by {
 	struct str why; /* the first fault */
 };
 void signed_by_release(struct signed_by *s);
-/* One signature of an entry, judged. self: holders who do not count (NULL: all do). */
-void signed_by_take(struct signed_by *s, const struct sig_row *r, struct sv bytes, uint64_t seq,
-		    int64_t at_ms, const struct ledger_keys *keys, const struct policy_rule *rule,
-		    const struct strs *self);
-/* May this key sign this draft now? Known and valid; or the first key.add, by the key it adds. */
-int ledger_may_sign(struct ledger *l, const struct ledger_draft *d, const struct ssh_key *key,
-		    struct err *err) MUST_USE;
+/* What judging the signatures of one entry needs. */
+struct signed_entry {
+	struct sv bytes;
+	uint64_t seq;
+	int64_t at_ms;
+	const char *kind;
+	const json_t *body;             /* only looked at for key.add */
+	const struct ledger_keys *keys; /* as they stand before it */
+	const struct policy_rule *rule;
+	const struct strs *self; /* holders who do not count; NULL: all do */
+};
+void signed_by_take(struct signed_by *s, const struct signed_entry *e, const struct sig_row *r);
 enum ledger_standing signed_by_standing(const struct signed_by *s, const struct policy_rule *rule);
+/* Who does not count by the rule against self-approval: whose own work the entry is about. */
+int self_read(struct ledger *l, const struct ledger_entry *e, struct strs *self,
+	      struct err *err) MUST_USE;
+/* All signatures of an entry, judged. */
+int signed_by_read(struct ledger *l, const struct ledger_entry *e, const struct ledger_keys *keys,
+		   const struct policy_rule *rule, struct signed_by *ret, struct err *err) MUST_USE;

@@ -2,15 +2,15 @@
 /*
  * The ledger: an append-only log of what was run, measured, decided and signed.
  *
- * An *entry* is one canonical JSON object (base/canon.h), the *entry bytes*; nothing else is hashed
- *or signed:
+ * An *entry* is one canonical JSON object (base/canon.h), the *entry bytes*; nothing else is
+ * hashed or signed:
  *
  *	{"at":"2026-12-01T10:04:00.000Z","body":{...},"by":{"id":"twice@node7","role":"machine"},
  *	 "kind":"run.result","log":"<origin>","prev":"<leaf of the entry before>","seq":4,"v":1}
  *
- * leaf = SHA-256(0x00 || bytes). Entries are a chain by `prev` and the leaves of an RFC 6962 Merkle
- *tree. A *checkpoint* is a C2SP signed note (origin, size, root) with the ledger's own Ed25519 key.
- *Large evidence lives outside as *blobs* named by the SHA-256 of their plain bytes.
+ * leaf = SHA-256(0x00 || bytes). Entries are a chain by `prev` and the leaves of an RFC 6962
+ * Merkle tree. A *checkpoint* is a C2SP signed note (origin, size, root) with the ledger's own
+ * Ed25519 key. Large evidence lives outside as *blobs* named by the SHA-256 of their plain bytes.
  *
  * A ledger is a folder:
  *
@@ -29,34 +29,37 @@
  *		.by_id = "twice@node7", .role = "machine", .at_ms = now }, &ref, err));
  *	TRY(ledger_checkpoint(l, &cp, err));            at the end of each command that appended
  *
- * Guarantees: an append that returned 0 is on disk; one that did not is there wholly or not at all.
- * Writers in several processes are ordered by a lock; `seq` has no gaps. The room has no clock:
- *every time comes from the caller. One handle is used by one thread at a time.
+ * Guarantees: an append that returned 0 is on disk; one that did not is there wholly or not at
+ * all. Writers in several processes are ordered by a lock; `seq` has no gaps. The room has no
+ * clock: every time comes from the caller. One handle is used by one thread at a time.
  *
  * Errors: -ERR_BROKEN the ledger is not what it says (also "ledger is shorter than its
- *checkpoint"); -ERR_NOT_FOUND no ledger / no such entry; -ERR_IO the disk refused or is full;
- *-ERR_CONFLICT somebody else holds the store or changed it; -ERR_UNSUPPORTED a network file system;
- *-ERR_LIMIT an entry over 65,535 bytes; -ERR_PARSE a body that is not canonical JSON.
+ * checkpoint"); -ERR_NOT_FOUND no ledger, no such entry, a blob that was not stored; -ERR_IO the
+ * disk refused or is full; -ERR_CONFLICT somebody else holds the store or changed it;
+ * -ERR_UNSUPPORTED a network file system, or a key that may not sign; -ERR_LIMIT an entry over
+ * 65,535 bytes; -ERR_PARSE a body that is not canonical JSON; -ERR_USAGE written while read-only.
  *
  * References. Every string value in a body that is 64 lower-case hex digits (alone or after
- *"sha256:") refers to something: an entry by its leaf or a blob, contract, stack, ... by its
- *digest. It is indexed as (rel, digest), rel being the keys that lead to it joined by dots without
- *a final ".digest" and without array positions:
- *{"reps":[{"digest":D}],"intent":{"digest":E},"stack_digest":F} gives
- * ("reps", D), ("intent", E), ("stack_digest", F). An object with exactly such a `digest`, an
- *integer `bytes` and a string `media_type` is a blob.
+ * "sha256:") refers to something: an entry by its leaf or a blob, contract, stack, ... by its
+ * digest. It is indexed as (rel, digest), rel being the keys that lead to it joined by dots
+ * without a final ".digest" and without array positions:
+ *	{"reps":[{"digest":D}],"intent":{"digest":E},"stack_digest":F}
+ * gives ("reps", D), ("intent", E), ("stack_digest", F). An object with such a `digest`, an
+ * integer `bytes` and a string `media_type` is a blob: it has to be stored before its entry.
  *
  * Run life, as ledger_verify understands it (scope: "rep", "checks" or "run"):
  *	run.intent  {"scope":"run", ...}                                 before anything starts
- *	run.intent  {"scope":"rep","run":{"digest":<leaf of the run's intent>}, ...}
+ *	run.intent  {"scope":"rep","of":{"digest":<leaf of the run's intent>}, ...}
  *	run.result  {"scope":"rep","intent":{"digest":<leaf of the rep's intent>}, ...}
- *	run.result  {"scope":"checks","intent":{"digest":<leaf of the run's intent>}, ...}
+ *	run.result  {"scope":"checks","of":{"digest":<leaf of the run's intent>}, ...}
  *	run.result  {"scope":"run","intent":{"digest":<leaf of the run's intent>}, ...}
- *	run.abandon {"intent":{"digest":...},"reason":...}    ends it and the rep intents that
- *belong to it verdict     {"reps":[{"digest":<leaf of a rep's result>}, ...], ...} A verdict has to
- *list every rep result of the runs that its reps belong to and that came before it, failed ones
- *too, or it is REPS_LEFT_OUT. A verdict may name its runs by "run":{"digest":...} or
- * "runs":[{"digest":...}] when it has no reps at all.
+ *	run.abandon {"intent":{"digest":...}, ...}      ends it, and the reps of it when it is a run
+ *	verdict     {"intent":{"digest":<leaf of the run's intent>},
+ *		     "series":[{"digest":<leaf of a run's intent>}, ...],
+ *		     "reps":[{"digest":<leaf>}, ...], ...}
+ * Of the runs in `intent` and `series`, a verdict has to list in `reps` every repetition that was
+ * announced before it: by the leaf of its result or of the run.abandon that ended it, or by that
+ * of its intent while it has no end. Otherwise it is REPS_LEFT_OUT.
  */
 #pragma once
 
@@ -154,6 +157,7 @@ struct ledger_blob {
 	uint64_t bytes;
 	char *media_type;
 };
+#define LEDGER_BLOB_MAX ((size_t)1 << 30) /* a file larger than this is refused */
 void ledger_blob_release(struct ledger_blob *b);
 /* Durable when it returns. Put the same bytes twice and there is one file. */
 int ledger_blob_put(struct ledger *l, const void *p, size_t n, const char *media_type,
@@ -300,10 +304,10 @@ int ledger_sign(struct ledger *l, uint64_t seq, const char *armored, struct err 
 
 /*
  * Policy: an object in the genesis, `kind` -> rule; kinds without a rule need no signature:
- *	{"signoff":{"holders":1,"role":"approver","self_approval":true}, "waiver":...,
- *"key.add":...} keys are written with '_' for '.': "key_add". holders: distinct holders whose valid
- *signatures are needed; role: one they must have; self_approval false: a holder who is `by.id` or
- *`body.run_by` of an entry that the signed one refers to does not count.
+ *	{"signoff":{"holders":1,"role":"approver","self_approval":true}, "key_add":...}
+ * Kinds are written with '_' for '.'. holders: distinct holders whose valid signatures are
+ * needed; role: one they must have; self_approval false: a holder does not count who is
+ * `body.run_by` of the entry, or `by.id` (human) or `body.run_by` of one that it refers to.
  */
 json_t *ledger_default_policy(void) MUST_USE;
 

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-#define DASH "\xe2\x80\x94 " /* U+2014 and a blank begin a signature line */
+#define DASH   "\xe2\x80\x94 " /* U+2014 and a blank begin a signature line */
 #define SECRET "PRIVATE+KEY+"
 
 bool note_name_fits(struct sv name)
@@ -248,9 +248,9 @@ enum note_check note_line_check(const struct note *n, const struct note_line *l,
 		return NOTE_OTHER_KEY;
 	if (k->type == NOTE_ED25519)
 		return l->n == ED25519_SIG &&
-				       ed25519_verify(k->public, n->text.p, n->text.n, l->sig) ?
-			       NOTE_GOOD :
-			       NOTE_BAD;
+				       ed25519_verify(k->public, n->text.p, n->text.n, l->sig)
+			       ? NOTE_GOOD
+			       : NOTE_BAD;
 	if (l->n != 8 + ED25519_SIG)
 		return NOTE_BAD;
 	for (int i = 0; i < 8; i++)
@@ -276,8 +276,7 @@ int checkpoint_parse(struct sv text, struct checkpoint *ret, struct err *err)
 	if (!sv_split(&text, '\n', &own.origin) || !note_name_fits(own.origin) ||
 	    !sv_split(&text, '\n', &size) || !sv_split(&text, '\n', &root) || text.n)
 		return bail(err, ERR_PARSE, "not a checkpoint of three lines");
-	if (!sv_to_u64(size, &own.size) || (size.n > 1 && size.p[0] == '0') ||
-	    own.size > INT64_MAX)
+	if (!sv_to_u64(size, &own.size) || (size.n > 1 && size.p[0] == '0') || own.size > INT64_MAX)
 		return bail(err, ERR_PARSE, "checkpoint with a bad size");
 	if (!base64_to(root, own.root, SHA256_LEN, &n) || n != SHA256_LEN)
 		return bail(err, ERR_PARSE, "checkpoint with a bad root");

@@ -35,7 +35,8 @@ bool note_name_fits(struct sv name);
 
 /* The private half as kept in ledger.key: "PRIVATE+KEY+name+id+base64(1 || seed)\n". */
 char *note_secret(const char *name, const struct ed25519 *key) MUST_USE;
-int note_secret_parse(struct sv text, char **ret_name, struct ed25519 *ret, struct err *err) MUST_USE;
+int note_secret_parse(struct sv text, char **ret_name, struct ed25519 *ret,
+		      struct err *err) MUST_USE;
 
 struct note_line {
 	struct sv name;

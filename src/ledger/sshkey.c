@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define MAGIC	     "openssh-key-v1"
+#define MAGIC        "openssh-key-v1"
 #define PRIVATE_PEM  "OPENSSH PRIVATE KEY"
 #define KEY_FILE_MAX (64 * KIB)
 
@@ -165,7 +165,9 @@ static int run_on_terminal(const struct proc_spec *spec, struct proc_done *ret, 
 static int sign_by_tool(const char *path, const char *namespace, const void *p, size_t n,
 			struct str *to, struct err *err)
 {
-	const char *const argv[] = { "ssh-keygen", "-Y", "sign", "-n", namespace, "-f", path, NULL };
+	const char *const argv[] = {
+		"ssh-keygen", "-Y", "sign", "-n", namespace, "-f", path, NULL
+	};
 	AUTO_FREE char *in = xstrndup(p, n), *how = NULL, *said = NULL;
 	struct proc_spec spec = { .argv = argv, .in = in, .limit_ns = 300 * NS_PER_S };
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };
@@ -217,7 +219,7 @@ int ssh_key_read(const char *path, struct ssh_key *ret, struct err *err)
 	struct ed25519 key CLEANUP(ed25519_wipe) = { 0 };
 	AUTO_FREE char *text = NULL, *pub = xasprintf("%s.pub", path);
 	size_t n;
-	int rc;
+	int rc = 0;
 
 	if (file_read(path, KEY_FILE_MAX, &text, &n, err) < 0)
 		return err_wrap(err, "cannot read key '%s'", path);
@@ -229,8 +231,8 @@ int ssh_key_read(const char *path, struct ssh_key *ret, struct err *err)
 	} else {
 		AUTO_FREE char *line = file_first_line(pub);
 
-		rc = line ? ssh_key_parse(sv_of(line), ret, err) :
-			    bail(err, ERR_NOT_FOUND, "no '%s' beside the private key", pub);
+		rc = line ? ssh_key_parse(sv_of(line), ret, err)
+			  : bail(err, ERR_NOT_FOUND, "no '%s' beside the private key", pub);
 	}
 	wipe(text, n);
 	return rc < 0 ? err_wrap(err, "'%s'", path) : 0;

@@ -4,9 +4,9 @@
 #include "base/err.h"
 #include "base/file.h"
 
-#define ARMOR_MAX   (64 * KIB)
+#define ARMOR_MAX     (64 * KIB)
 #define ARMOR_COLUMNS 70
-#define RSA_MIN_BITS 3072
+#define RSA_MIN_BITS  3072
 
 /* ---- wire ---- */
 
@@ -101,7 +101,7 @@ static const struct type {
 /* A public key taken apart; views into its blob. */
 struct parts {
 	const struct type *type;
-	struct sv public;      /* Ed25519 or EC point */
+	struct sv public; /* Ed25519 or EC point */
 	struct sv modulus, exponent;
 	struct sv application; /* sk: what the authenticator bound the key to */
 };
@@ -118,8 +118,7 @@ static bool key_parts(struct sv blob, struct parts *ret)
 			p.type = &types[i];
 	if (!p.type)
 		return false;
-	if (p.type->curve_name &&
-	    (!ssh_take(&blob, &curve) || !sv_is(curve, p.type->curve_name)))
+	if (p.type->curve_name && (!ssh_take(&blob, &curve) || !sv_is(curve, p.type->curve_name)))
 		return false;
 	if (p.type->kind == K_RSA) {
 		if (!ssh_take(&blob, &p.exponent) || !ssh_take(&blob, &p.modulus))
@@ -230,9 +229,8 @@ static bool sk_check(const struct parts *p, struct sv raw, struct sv rest, struc
 	sha256(data.p, data.n, d);
 	str_addn(&m, d, sizeof(d));
 	if (p->type->kind == K_SK_ED25519)
-		return raw.n == ED25519_SIG &&
-		       ed25519_verify((const uint8_t *)p->public.p, m.p, m.n,
-				      (const uint8_t *)raw.p);
+		return raw.n == ED25519_SIG && ed25519_verify((const uint8_t *)p->public.p, m.p,
+							      m.n, (const uint8_t *)raw.p);
 	return ssh_take(&raw, &r) && ssh_take(&raw, &s) && !raw.n &&
 	       ecdsa_verify(EC_P256, p->public, m.p, m.n, r, s);
 }
@@ -246,7 +244,9 @@ bool ssh_check(struct sv key_blob, struct sv sig, struct sv data)
 		return false;
 	if (p.type->kind == K_RSA) {
 		/* SSHSIG forbids SHA-1, so "ssh-rsa" is no signature type here. */
-		int bits = sv_is(name, "rsa-sha2-256") ? 256 : sv_is(name, "rsa-sha2-512") ? 512 : 0;
+		int bits = sv_is(name, "rsa-sha2-256")   ? 256
+			   : sv_is(name, "rsa-sha2-512") ? 512
+							 : 0;
 
 		return bits && !sig.n && rsa_bits(p.modulus) >= RSA_MIN_BITS &&
 		       rsa_verify(p.modulus, p.exponent, bits, data.p, data.n, raw);
@@ -258,9 +258,8 @@ bool ssh_check(struct sv key_blob, struct sv sig, struct sv data)
 	if (sig.n)
 		return false;
 	if (p.type->kind == K_ED25519)
-		return raw.n == ED25519_SIG &&
-		       ed25519_verify((const uint8_t *)p.public.p, data.p, data.n,
-				      (const uint8_t *)raw.p);
+		return raw.n == ED25519_SIG && ed25519_verify((const uint8_t *)p.public.p, data.p,
+							      data.n, (const uint8_t *)raw.p);
 	return ssh_take(&raw, &r) && ssh_take(&raw, &s) && !raw.n &&
 	       ecdsa_verify(p.type->curve, p.public, data.p, data.n, r, s);
 }

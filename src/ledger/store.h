@@ -94,6 +94,8 @@ struct store_ops {
 			struct err *err);
 	int (*data_get)(struct store *s, const uint8_t digest[SHA256_LEN], struct str *ret,
 			struct err *err); /* -ERR_NOT_FOUND */
+	int (*data_there)(struct store *s, const uint8_t digest[SHA256_LEN], bool *ret,
+			  struct err *err);
 	int (*data_drop)(struct store *s, const uint8_t digest[SHA256_LEN], struct err *err);
 };
 

@@ -112,14 +112,11 @@ static int lite_bail(struct lite *l, const char *what, struct err *err)
 	case SQLITE_LOCKED:
 		return bail(err, ERR_CONFLICT, "store '%s' is held by another process: %s", l->path,
 			    what);
-	case SQLITE_NOMEM:
-		fprintf(stderr, "twice: out of memory\n");
-		exit(70);
 	default:
 		/* The system's own word is only fresh after these. */
-		sys = rc == SQLITE_IOERR || rc == SQLITE_FULL || rc == SQLITE_CANTOPEN ?
-			      sqlite3_system_errno(l->db) :
-			      0;
+		sys = rc == SQLITE_IOERR || rc == SQLITE_FULL || rc == SQLITE_CANTOPEN
+			      ? sqlite3_system_errno(l->db)
+			      : 0;
 		return err_set(err, ERR_IO, sys, __FILE__, __LINE__, "store '%s': %s: %s", l->path,
 			       what, sqlite3_errmsg(l->db));
 	}
@@ -699,8 +696,10 @@ static int settle(struct lite *l, unsigned flags, struct err *err)
 	(void)sqlite3_extended_result_codes(l->db, 1);
 	(void)sqlite3_busy_timeout(l->db, 20000);
 	(void)sqlite3_db_config(l->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	TRY(exec(l, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
-		    " PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL", err));
+	TRY(exec(l,
+		 "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+		 " PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL",
+		 err));
 	TRY(lite_made(&l->base, &made, err));
 	if (made) {
 		TRY(pragma_int(l, "PRAGMA application_id", &id, err));

@@ -1,44 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A verification that is going on. Steps return 0 to go on, 1 to stop at the first fault, -ERR_.... */
+/*
+ * A verification that is going on. Entries come by once, in order (verify_entry.c); what needs all of
+ * them is looked at afterwards: runs (verify_runs.c), anchors (verify_anchors.c), blobs (verify_blobs.c).
+ * Findings are put into the order of the steps at the end (verify_report.c).
+ */
 #pragma once
 
 #include "ledger/inner.h"
 
-struct started { /* a run.intent */
-	char leaf[SHA256_HEX], run[SHA256_HEX]; /* run: leaf of the run's intent; of itself when it is one */
-	uint64_t seq, ended;			/* seq of its end; 0: none */
+struct start {                                     /* a run.intent */
+	uint8_t leaf[SHA256_LEN], end[SHA256_LEN]; /* end: leaf of what ended it */
+	uint64_t seq, ended;                       /* seq of its end; 0: none */
+	uint64_t before;                 /* newest verdict that should have had it; 0: none */
+	size_t run, first_rep, next_rep; /* indexes + 1; 0: none */
 	bool whole;
-	char result[SHA256_HEX];		/* leaf of what ended it */
 };
+struct runs {
+	struct start *v;
+	size_t n, room;
+	uint32_t *slot; /* open addressing by leaf: index + 1 */
+	size_t slots;
+};
+
+struct anchor {
+	char *name;
+	char *text;
+	struct note note;
+	struct checkpoint cp;
+	uint8_t root[SHA256_LEN]; /* ours at its size */
+	int64_t at_ms;            /* of the last entry it covers */
+	size_t cosigned;
+	bool readable, beside, kept, have_root, good, holds;
+	char *fault; /* why it can't be read */
+};
+
+struct said_blob { /* a blob as entries name it */
+	uint8_t digest[SHA256_LEN];
+	uint64_t seq, bytes;
+	size_t order;
+	char *media_type;
+	const char *state; /* NULL: present */
+};
+struct said_state {
+	uint8_t digest[SHA256_LEN];
+	const char *state;
+};
+
+struct signed_leaf {
+	uint8_t leaf[SHA256_LEN];
+	bool used;
+};
+
 struct verifying {
 	const struct ledger_verify_conf *conf;
 	struct ledger_report *report;
-	struct ledger *l;
-	struct frontier frontier;
+	struct ledger *l; /* NULL: lines in memory */
 	struct sha256 h;
+	struct entry e; /* reused from entry to entry */
 	char *origin;
+
+	/* Where the walk is. */
+	struct frontier frontier; /* .size: entries seen */
 	uint8_t prev[SHA256_LEN];
-	int64_t last_at;
-	uint64_t next;
+	uint64_t expect;        /* the next seq */
+	int64_t last_at, at_ms; /* the latest so far; that of the entry before */
+	bool stopped;           /* at a fault of the chain: nothing after it can be judged */
+
 	struct ledger_keys keys;
 	struct note_keys vkeys;
 	json_t *policy;
+	struct runs runs;
 	struct {
-		struct started *v;
-		size_t n, room;
-	} starts;
+		struct anchor *v;
+		size_t n, room, next; /* next: the first whose root is still to come, by size */
+	} anchors;
 	struct {
-		struct verifying_root {
-			uint64_t size;
-			uint8_t root[SHA256_LEN];
-		} * v;
+		struct said_blob *v;
 		size_t n, room;
-	} wanted; /* sizes whose root an anchor needs, filled while entries go by */
+	} blobs;
+	struct {
+		struct said_state *v;
+		size_t n, room;
+	} states;
+	struct {
+		struct signed_leaf *v;
+		size_t n, room;
+	} signed_leaves; /* sorted */
 };
-int report_find(struct verifying *v, enum ledger_code code, uint64_t seq, const char *fmt, ...)
-	PRINTF(4, 5);
-/* Takes one entry: bytes, chain, tree, starts and ends. derived: the store's columns, or NULL. */
-int verifying_entry(struct verifying *v, struct sv bytes, const struct entry_row *derived,
-		    struct err *err) MUST_USE;
-int verifying_anchors(struct verifying *v, struct err *err) MUST_USE;
 void verifying_release(struct verifying *v);
+
+/* UINT64_MAX as seq: the ledger as a whole. */
+void find(struct verifying *v, enum ledger_code code, uint64_t seq, const char *fmt, ...)
+	PRINTF(4, 5);
+enum ledger_severity code_severity(enum ledger_code code);
+/* Orders findings by step and, unless all were asked for, keeps the first that breaks. */
+void report_settle(struct verifying *v);
+
+/* One entry: bytes, chain, tree, derived columns and refs (row NULL: there are none), and its meaning. */
+struct row_refs {
+	struct entry_ref *v;
+	size_t n;
+};
+int verify_entry(struct verifying *v, struct sv bytes, const struct entry_row *row,
+		 const struct row_refs *refs, struct err *err) MUST_USE;
+
+void runs_take(struct verifying *v, const struct ledger_entry *e);
+void runs_finish(struct verifying *v);
+void runs_release(struct runs *r);
+
+int anchors_trust(struct verifying *v, struct err *err) MUST_USE; /* the keys of conf */
+int anchors_read(struct verifying *v, struct err *err) MUST_USE;  /* before the entries */
+void anchors_add(struct verifying *v, const char *name, struct sv text, bool beside, bool kept);
+void anchors_sort(struct verifying *v);
+void anchors_pass(struct verifying *v); /* after each entry and once before the first */
+void anchors_finish(struct verifying *v);
+
+void blobs_take(struct verifying *v, const struct entry *e);
+void blobs_state(struct verifying *v, const struct ledger_entry *e);
+int blobs_finish(struct verifying *v, struct err *err) MUST_USE;
