@@ -44,8 +44,8 @@ static void list(const json_t *a, const char *lead, struct str *out)
 static void numbers(const json_t *a, struct str *out)
 {
 	if (json_array_size(a))
-		str_addf(out, "\n  %-24s %12s %12s %10s %-22s %-10s %s\n", "metric", "accepted", "now", "worse by",
-			 "[99 % bounds]", "margin", "limit");
+		str_addf(out, "\n  %-24s %12s %12s %10s %-26s %-10s %s\n", "metric", "accepted", "now", "worse by",
+			 "[interval]", "margin", "limit");
 	for (size_t i = 0; i < json_array_size(a); i++) {
 		const json_t *x = json_array_get(a, i);
 		const char *unit = json_str_or(x, "unit", "none");
@@ -53,14 +53,15 @@ static void numbers(const json_t *a, struct str *out)
 		AUTO_FREE char *before = text_value(json_object_get(x, "accepted"), unit);
 		AUTO_FREE char *now = text_value(json_object_get(x, "candidate"), unit);
 		AUTO_FREE char *shift = text_percent_e9(json_object_get(x, "shift_e9"), abs);
-		AUTO_FREE char *lo = text_percent_e9(json_object_get(x, "lcb_e9"), abs);
-		AUTO_FREE char *hi = text_percent_e9(json_object_get(x, "ucb_e9"), abs);
+		AUTO_FREE char *lo = text_percent_e9(json_object_get(x, "low_e9"), abs);
+		AUTO_FREE char *hi = text_percent_e9(json_object_get(x, "high_e9"), abs);
 		AUTO_FREE char *margin = text_percent_e9(json_object_get(x, "margin_e9"), abs);
 		AUTO_FREE char *limit = text_value(json_object_get(x, "limit"), unit);
-		AUTO_FREE char *bounds = xasprintf("[%s, %s]", lo, hi);
+		AUTO_FREE char *bounds = xasprintf("[%s, %s] %lld %%", lo, hi,
+						   (long long)(json_int_or(x, "level_e9", 0) + 5000000) / 10000000);
 		bool compared = json_object_get(x, "shift_e9") != NULL;
 
-		str_addf(out, "  %-24s %12s %12s %10s %-22s %-10s %s\n", json_str_or(x, "name", ""), before, now,
+		str_addf(out, "  %-24s %12s %12s %10s %-26s %-10s %s\n", json_str_or(x, "name", ""), before, now,
 			 compared ? shift : "-", compared ? bounds : "-",
 			 json_bool_or(x, "gate", false) ? margin : "-", limit);
 	}

@@ -112,6 +112,15 @@ static int best_first(const void *pa, const void *pb)
 	return strcmp(a->component, b->component);
 }
 
+/* Listed already under a change that it came with. */
+static bool follows_another(const struct changes *l, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (l->v[k].material && change_together(&l->v[k], &l->v[i]))
+			return true;
+	return false;
+}
+
 static void suspects(const struct diagnose_in *in, struct diagnosis *d)
 {
 	double all = 0;
@@ -120,7 +129,7 @@ static void suspects(const struct diagnose_in *in, struct diagnosis *d)
 		const struct change *c = &in->changes->v[i];
 		struct suspect *s;
 
-		if (!c->material)
+		if (!c->material || follows_another(in->changes, i))
 			continue;
 		s = VEC_ADD(&d->suspects);
 		*s = (struct suspect){ xstrdup(change_name(c)), change_text(c), change_layer(c),

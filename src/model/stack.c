@@ -246,6 +246,14 @@ const char *change_name(const struct change *c)
 	return c->after ? c->after->name : c->before->name;
 }
 
+bool change_together(const struct change *a, const struct change *b)
+{
+	return change_layer(a) == change_layer(b) && a->before && b->before && a->after && b->after &&
+	       a->before->version && a->after->version &&
+	       streq(a->before->version, b->before->version) &&
+	       streq(a->after->version, b->after->version);
+}
+
 static char *side(const struct component *c, bool with_digest)
 {
 	struct str s = { 0 };

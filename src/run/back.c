@@ -67,6 +67,14 @@ static const char *word_then(const json_t *switches, const char *name)
 	return NULL;
 }
 
+static bool switched(const struct switch_plan *p, const struct change *c)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i].needed && streq(p->v[i].component, change_name(c)))
+			return true;
+	return false;
+}
+
 int run_switch_plan(struct ledger *l, const struct contract *c, const char *dir,
 		    const struct acceptance *a, const struct staleness *s, struct switch_plan *ret,
 		    struct err *err)
@@ -93,8 +101,9 @@ int run_switch_plan(struct ledger *l, const struct contract *c, const char *dir,
 		const struct change *x = &s->changes.v[i];
 		bool covered = !x->material;
 
-		for (size_t k = 0; k < p.n; k++)
-			covered |= p.v[k].needed && streq(p.v[k].component, change_name(x));
+		for (size_t k = 0; k < s->changes.n && !covered; k++)
+			covered = switched(&p, &s->changes.v[k]) &&
+				  (k == i || change_together(&s->changes.v[k], x));
 		if (!covered) {
 			AUTO_FREE char *text = change_text(x);
 

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -60,6 +61,53 @@ static int read_series(struct ledger *l, const json_t *body, struct judge *j, st
 	return series_reps(l, &intents, &j->cand, &j->outcomes, err);
 }
 
+static bool close_enough(const json_t *a, const json_t *b)
+{
+	int64_t x = json_integer_value(a), y = json_integer_value(b), d = x > y ? x - y : y - x;
+
+	if (!json_is_integer(a) || !json_is_integer(b))
+		return json_equal(a, b);
+	/* 10^-6 of the value; every scale of a record is finer than that. */
+	return d <= 1000 || (double)d <= 1e-6 * fabs((double)x);
+}
+
+static bool same_numbers(const json_t *a, const json_t *b)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)a, key, v) {
+		const json_t *w = json_object_get(b, key);
+
+		/* A member that one version lacks is no difference. */
+		if (w && !close_enough(v, w))
+			return false;
+	}
+	return true;
+}
+
+/* The verdict, its reasons, and the numbers: what a decision is. Words may be put better later. */
+static bool same_decision(const json_t *a, const json_t *b)
+{
+	const json_t *ra = json_object_get(a, "reasons"), *rb = json_object_get(b, "reasons");
+	const json_t *na = json_object_get(a, "numbers"), *nb = json_object_get(b, "numbers");
+
+	if (!streq(json_str_or(a, "verdict", ""), json_str_or(b, "verdict", "?")) ||
+	    json_array_size(ra) != json_array_size(rb) || json_array_size(na) != json_array_size(nb))
+		return false;
+	for (size_t i = 0; i < json_array_size(ra); i++) {
+		const json_t *x = json_array_get(ra, i), *y = json_array_get(rb, i);
+
+		if (!streq(json_str_or(x, "code", ""), json_str_or(y, "code", "?")) ||
+		    !streq(json_str_or(x, "about", ""), json_str_or(y, "about", "")))
+			return false;
+	}
+	for (size_t i = 0; i < json_array_size(na); i++)
+		if (!same_numbers(json_array_get(na, i), json_array_get(nb, i)))
+			return false;
+	return true;
+}
+
 int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *text, struct err *err)
 {
 	const struct run_recompute_arg *a = arg;
@@ -86,7 +134,7 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 	TRY(read_series(a->ledger, body, &j, err));
 	judge_decide(&j, &v);
 	again = verdict_to_json(&v);
-	if (json_equal(again, before))
+	if (same_decision(before, again))
 		return 0;
 	str_addf(text, "recorded %s, recomputed %s", json_str_or(before, "verdict", "?"),
 		 json_str_or(again, "verdict", "?"));

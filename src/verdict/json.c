@@ -72,6 +72,9 @@ static void put_shift(json_t *o, const struct verdict_number *x)
 	json_put(o, "lcb_e9", e9(x->lcb));
 	json_put(o, "ucb_e9", e9(x->ucb));
 	json_put(o, "p_worse_e9", e9(x->p_worse));
+	json_put(o, "low_e9", e9(x->lo));
+	json_put(o, "high_e9", e9(x->hi));
+	json_put(o, "level_e9", e9(x->level));
 	json_put_int(o, "count", x->count);
 	json_put_str(o, "label", verdict_label_name(x->label));
 	if (isnan(x->delta))
@@ -254,6 +257,9 @@ static int get_shift(const json_t *o, struct verdict_number *x, struct err *err)
 	TRY(get_scaled(o, "lcb_e9", 1e9, &x->lcb, err));
 	TRY(get_scaled(o, "ucb_e9", 1e9, &x->ucb, err));
 	TRY(get_scaled(o, "p_worse_e9", 1e9, &x->p_worse, err));
+	TRY(get_scaled(o, "low_e9", 1e9, &x->lo, err));
+	TRY(get_scaled(o, "high_e9", 1e9, &x->hi, err));
+	TRY(get_scaled(o, "level_e9", 1e9, &x->level, err));
 	TRY(get_scaled(o, "margin_e9", 1e9, &x->delta, err));
 	TRY(get_scaled(o, "p_adjusted_e9", 1e9, &x->p_adjusted, err));
 	x->gross = json_bool_or(o, "gross", false);
@@ -279,6 +285,9 @@ static const struct verdict_number nothing = { .bank_median = NAN,
 					       .cov_bank = NAN,
 					       .cov_cand = NAN,
 					       .session_p = NAN,
+					       .lo = NAN,
+					       .hi = NAN,
+					       .level = NAN,
 					       .upper = NAN };
 
 static int get_limit(const json_t *o, struct verdict_number *x, struct err *err)

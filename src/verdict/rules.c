@@ -60,10 +60,12 @@ bool rule_below_margins(const struct verdict *v)
 /* " [lo, hi]" where there are bounds. Caller frees. */
 static char *bounds_text(const struct verdict_number *x)
 {
-	AUTO_FREE char *lo = verdict_percent(x->lcb, x->abs_scale);
-	AUTO_FREE char *hi = verdict_percent(x->ucb, x->abs_scale);
+	AUTO_FREE char *lo = verdict_percent(x->lo, x->abs_scale);
+	AUTO_FREE char *hi = verdict_percent(x->hi, x->abs_scale);
 
-	return isfinite(x->lcb) ? xasprintf(" [%s, %s]", lo, hi) : xstrdup("");
+	return isfinite(x->lo) && isfinite(x->hi)
+		       ? xasprintf(" [%s, %s] (%.0f %% interval)", lo, hi, 100 * x->level)
+		       : xstrdup("");
 }
 
 static void say_regressed(struct verdict *v, const struct verdict_number *x)

@@ -188,6 +188,7 @@ struct verdict_number {
 	bool abs_scale, gate, has_limit, over_limit;
 	double bank_median, cand_median, limit; /* in the unit; NAN: none */
 	double shift, lcb, ucb, delta;          /* worseness; NAN: no bank */
+	double lo, hi, level; /* exact interval of the shift for people, and its level; NAN: none */
 	double p_worse, p_adjusted;
 	bool gross;
 	int count; /* critical count used; -1: none at this look */

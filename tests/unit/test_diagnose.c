@@ -89,5 +89,18 @@ static void wrong_answers_are_not_called_slow(void)
 	CHECK_INT(s.d.symptom, SYMPTOM_WRONG);
 }
 
-TEST_MAIN(TEST(the_only_change_is_the_suspect), TEST(without_a_change_it_is_undetermined),
+static void what_came_together_is_one_suspect(void)
+{
+	struct scene s = { 0 };
+
+	change(&s, CL_KERNELLIB, "blas", "openblas 0.3.21", "reference 3.11.0");
+	change(&s, CL_KERNELLIB, "lapack", "openblas 0.3.21", "reference 3.11.0");
+	reason(&s, "regressed", "ttft.p50");
+	solve(&s, NULL);
+	CHECK_INT(s.d.suspects.n, 1);
+	CHECK_STR(s.d.suspects.v[0].component, "blas");
+	CHECK_INT(s.d.confidence, DIAGNOSIS_MEDIUM);
+}
+
+TEST_MAIN(TEST(what_came_together_is_one_suspect), TEST(the_only_change_is_the_suspect), TEST(without_a_change_it_is_undetermined),
 	  TEST(the_symptom_ranks_the_layers), TEST(wrong_answers_are_not_called_slow))
