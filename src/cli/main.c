@@ -86,9 +86,11 @@ void cli_progress(struct cli *cli, bool last, const char *fmt, ...)
 		(void)fprintf(stderr, "\r%.*s\033[K%s", (int)MIN(s.n, most), str_text(&s),
 			      last ? "\n" : "");
 		(void)fflush(stderr);
-	} else if (last || !shown_ns || clock_ns() - shown_ns > 10 * NS_PER_S) {
+	} else if (last || (shown_ns && clock_ns() - shown_ns > 10 * NS_PER_S)) {
 		(void)fprintf(stderr, "%s\n", str_text(&s));
 		shown_ns = clock_ns();
+	} else if (!shown_ns) {
+		shown_ns = clock_ns(); /* a log wants no line for what is over at once */
 	}
 }
 
