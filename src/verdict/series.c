@@ -7,8 +7,8 @@ double worseness(const struct verdict_metric *m, double v)
 {
 	double w;
 
-	if (isnan(v))
-		return NAN;
+	if (!isfinite(v))
+		return NAN; /* infinite worseness is kept for failed repetitions */
 	if (!m->abs_scale && v <= 0)
 		return NAN; /* no logarithm: as good as not measured */
 	w = m->abs_scale ? v : log(v);
