@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ledger/store.h"
+#include "ledger_scene.h"
+
+/* A statement that the store itself must refuse. */
+static void refused(const char *sql)
+{
+	sqlite3 *db = NULL;
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/ledger.db", scene_path("l"));
+	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
+		test_fails(__FILE__, __LINE__, "done: %s", sql);
+	sqlite3_close(db);
+}
+
+static void triggers_stop_accidents(void)
+{
+	struct ledger *l = scene_open(scene_path("l"));
+
+	scene_add(l, "cost", "{}");
+	ledger_close(l);
+	refused("UPDATE entry SET kind = 'x' WHERE seq = 1");
+	refused("DELETE FROM entry WHERE seq = 1");
+	refused("INSERT INTO entry VALUES (5, 'cost', 0, zeroblob(32), x'00')");
+	refused("INSERT INTO entry VALUES (1, 'cost', 0, zeroblob(32), x'00')");
+	refused("INSERT INTO entry VALUES ('a', 'cost', 0, zeroblob(32), x'00')");
+	refused("INSERT INTO log VALUES (2, 'a', 0, zeroblob(32), x'')");
+	CHECK_STR(scene_verify(scene_path("l")), "");
+}
+
+static void the_store_flushes_before_it_says_done(void)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *q = NULL;
+
+	ledger_close(scene_open(scene_path("l")));
+	CHECK_INT(sqlite3_open(scene_path("l/ledger.db"), &db), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(db, "PRAGMA journal_mode", -1, &q, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_step(q), SQLITE_ROW);
+	CHECK_STR((const char *)sqlite3_column_text(q, 0), "wal");
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+}
+
+static void other_databases_are_refused_by_name(void)
+{
+	struct err err = ERR_INIT;
+
+	CHECK_INT(mkdir(scene_path("l"), 0700), 0);
+	scene_sql(scene_path("l"), "CREATE TABLE t (x)");
+	CHECK_INT(scene_try_open(scene_path("l"), LEDGER_CREATE, &err), -ERR_BROKEN);
+	CHECK_HAS(err.msg, "is not a store of a ledger");
+	ledger_close(scene_open(scene_path("m")));
+	scene_sql(scene_path("m"), "PRAGMA user_version = 2");
+	err = ERR_INIT;
+	CHECK_INT(scene_try_open(scene_path("m"), 0, &err), -ERR_UNSUPPORTED);
+	CHECK_HAS(err.msg, "of version 2");
+}
+
+static void no_database_at_all_is_broken(void)
+{
+	struct err err = ERR_INIT;
+
+	CHECK_INT(mkdir(scene_path("l"), 0700), 0);
+	CHECK_OK(file_write(scene_path("l/ledger.db"),
+			    "this is no database, it is a text of some length", 48, 0644, &err),
+		 err);
+	CHECK_INT(scene_try_open(scene_path("l"), 0, &err), -ERR_BROKEN);
+	CHECK_STR(scene_verify(scene_path("l")), "UNREADABLE");
+}
+
+static void a_reader_needs_no_right_to_write(void)
+{
+	struct ledger *l = scene_open(scene_path("l"));
+	uint64_t size = 0;
+	struct err err = ERR_INIT;
+
+	scene_add(l, "cost", "{}");
+	ledger_close(l);
+	CHECK_INT(chmod(scene_path("l/ledger.db"), 0444), 0);
+	CHECK_INT(chmod(scene_path("l"), 0555), 0);
+	l = scene_open_as(scene_path("l"), LEDGER_READONLY, NULL);
+	CHECK_OK(ledger_size(l, &size, NULL, &err), err);
+	CHECK_INT(size, 2);
+	ledger_close(l);
+	CHECK_INT(chmod(scene_path("l"), 0755), 0);
+}
+
+static void a_path_with_odd_characters_is_opened_as_it_is(void)
+{
+	struct ledger *l = scene_open(scene_path("a?b#c%20d"));
+
+	scene_add(l, "cost", "{}");
+	ledger_close(l);
+	CHECK(file_exists(scene_path("a?b#c%20d/ledger.db")));
+	CHECK_STR(scene_verify(scene_path("a?b#c%20d")), "");
+}
+
+TEST_MAIN(TEST(triggers_stop_accidents), TEST(the_store_flushes_before_it_says_done),
+	  TEST(other_databases_are_refused_by_name), TEST(no_database_at_all_is_broken),
+	  TEST(a_reader_needs_no_right_to_write),
+	  TEST(a_path_with_odd_characters_is_opened_as_it_is))
