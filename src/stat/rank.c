@@ -89,14 +89,18 @@ int64_t mw_count_le(unsigned u, unsigned n, unsigned m)
 void shift_of(const double *bank, size_t m, const double *cand, size_t n, int c, struct shift *ret)
 {
 	AUTO_FREE double *d = xcalloc(n * m, sizeof(*d));
-	size_t k = 0;
+	AUTO_FREE double *p = xcalloc(n * m + 1, sizeof(*p));
+	size_t k = 0, e = 0;
 
 	*ret = (struct shift){ .pairs = n * m,
 			       .shift = NAN,
 			       .lcb = -INFINITY,
 			       .ucb = INFINITY,
 			       .lowest = NAN,
-			       .p_worse = NAN };
+			       .p_worse = NAN,
+			       .lo = NAN,
+			       .hi = NAN,
+			       .level = NAN };
 	if (!n || !m)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -106,13 +110,19 @@ void shift_of(const double *bank, size_t m, const double *cand, size_t n, int c,
 			k++;
 		}
 	sort_doubles(d, k);
+	mw_cdf_all((unsigned)n, (unsigned)m, p);
 	ret->lowest = d[0];
 	ret->shift = median(d, k);
 	if (c >= 0 && (size_t)c < k) {
 		ret->lcb = d[c];
 		ret->ucb = d[k - 1 - (size_t)c];
 	}
-	ret->p_worse = mw_cdf(ret->u_le_0, (unsigned)n, (unsigned)m);
+	ret->p_worse = p[ret->u_le_0];
+	while (2 * (e + 1) < k && p[e + 1] <= 0.025)
+		e++;
+	ret->lo = d[e];
+	ret->hi = d[k - 1 - e];
+	ret->level = MAX(0.0, 1 - 2 * p[e]);
 }
 
 struct sized {

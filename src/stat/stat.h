@@ -81,6 +81,9 @@ struct shift {
 	double shift, lcb, ucb, lowest; /* lowest: the smallest difference */
 	unsigned u_le_0;                /* differences <= 0 */
 	double p_worse;                 /* P(U <= u_le_0) under no change */
+	/* For people, deciding nothing: the tightest interval that errs at most 2.5 % on each side, or
+	 * the widest there is, and its exact level. */
+	double lo, hi, level;
 };
 void shift_of(const double *bank, size_t m, const double *cand, size_t n, int c, struct shift *ret);
 

@@ -109,8 +109,8 @@ bool gate_checks(const struct verdict_in *in, struct verdict_reasons *blocked, s
 
 void gate_hold_back(const struct verdict_reasons *blocked, struct verdict *v)
 {
-	bool rejected = v->final &&
-			(v->kind == VERDICT_REJECTED || v->kind == VERDICT_BASELINE_VOID);
+	bool rejected =
+		v->final && (v->kind == VERDICT_REJECTED || v->kind == VERDICT_BASELINE_VOID);
 	struct verdict_reasons *to = rejected ? &v->notes : &v->reasons;
 
 	if (!blocked->n)

@@ -96,23 +96,6 @@ static void objective(const struct series *s, size_t k, size_t n, struct verdict
 		x->held = HELD_BANK;
 }
 
-/* For people: the tightest exact interval that errs at most 2.5 % on each side, or the widest there is.
- * The bounds that decide are lcb and ucb; with few repetitions they are infinite. */
-static void interval(const double *bank, size_t m, const double *w, size_t n, struct verdict_number *x)
-{
-	struct shift d;
-	int c = 0;
-
-	if (!n || !m || n + m > 24)
-		return;
-	while (mw_cdf((unsigned)c + 1, (unsigned)n, (unsigned)m) <= 0.025)
-		c++;
-	shift_of(bank, m, w, n, c, &d);
-	x->lo = d.lcb;
-	x->hi = d.ucb;
-	x->level = 1 - 2 * mw_cdf((unsigned)c, (unsigned)n, (unsigned)m);
-}
-
 static void across(const struct verdict_metric *m, struct verdict_number *x)
 {
 	x->cand_median = m->cand ? m->cand[0] : NAN;
@@ -169,7 +152,9 @@ static void number(struct series *s, size_t k, size_t n, bool with_counts, struc
 		x->lcb = d.lcb;
 		x->ucb = d.ucb;
 		x->p_worse = d.p_worse;
-		interval(s->bank[k], bank, w, n, x);
+		x->lo = d.lo;
+		x->hi = d.hi;
+		x->level = d.level;
 		x->session_p = session_p(s, k);
 		if (!isnan(m->margin)) {
 			x->delta = delta_of(m);

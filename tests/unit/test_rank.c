@@ -27,6 +27,25 @@ static void a_shift_has_its_bounds(void)
 	CHECK_NEAR(s.ucb, 2, 0);
 	CHECK_INT(s.u_le_0, 2);
 	CHECK_NEAR(s.lowest, -1, 0);
+	/* Six pairs: the widest interval is all there is, 1 - 2/10. */
+	CHECK_NEAR(s.lo, -1, 0);
+	CHECK_NEAR(s.hi, 3, 0);
+	CHECK_NEAR(s.level, 0.8, 1e-15);
+}
+
+/* Ten against ten: U <= 23 has 2.2 % (any table: critical value 23 at 5 % two-sided). */
+static void an_interval_for_people_has_its_exact_level(void)
+{
+	double bank[10], cand[10];
+	struct shift s;
+
+	for (int i = 0; i < 10; i++) {
+		bank[i] = i;
+		cand[i] = i + 0.5 + 0.01 * i * i;
+	}
+	shift_of(bank, 10, cand, 10, 15, &s);
+	CHECK_NEAR(s.level, 1 - 2 * mw_cdf(23, 10, 10), 1e-15);
+	CHECK(s.level >= 0.95 && s.lo > s.lcb && s.hi < s.ucb);
 }
 
 static void a_failed_repetition_is_infinitely_worse(void)
@@ -103,5 +122,6 @@ static void pairs_have_a_centre_and_bounds(void)
 }
 
 TEST_MAIN(TEST(counts_of_the_textbook), TEST(a_shift_has_its_bounds),
+	  TEST(an_interval_for_people_has_its_exact_level),
 	  TEST(a_failed_repetition_is_infinitely_worse), TEST(large_sizes_agree_with_small_ones),
 	  TEST(signed_ranks_by_hand), TEST(pairs_have_a_centre_and_bounds))
