@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plays examples/demo and turns its summary into tests: one for each step of the story."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SRC = os.environ['TWICE_SRC']
+STEP = re.compile(r'^  (ok|NOT SO)  +(.*)$')
+SKIP = '1..0 # SKIP '
+
+
+def numpy_is_there():
+    done = subprocess.run(['/usr/bin/python3', '-c', 'import numpy'], capture_output=True,
+                          check=False)
+    return done.returncode == 0
+
+
+def left_running(folder):
+    """Processes that still mention the demo's folder."""
+    left = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open('/proc/%s/cmdline' % pid, 'rb') as f:
+                line = f.read().replace(b'\0', b' ').decode(errors='replace')
+        except OSError:
+            continue
+        if folder in line and int(pid) != os.getpid():
+            left.append('%s %s' % (pid, line))
+    return left
+
+
+def main():
+    if not os.path.exists('/usr/bin/python3') or not numpy_is_there():
+        print(SKIP + '/usr/bin/python3 has no numpy')
+        return 0
+    with tempfile.TemporaryDirectory(prefix='twice-demo-') as top:
+        folder = os.path.join(top, 'work')
+        done = subprocess.run([os.path.join(SRC, 'examples', 'demo'), folder], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        left = left_running(folder)
+    steps = [m.groups() for m in map(STEP.match, done.stdout.splitlines()) if m]
+    print('1..%d' % (len(steps) + 3))
+    for i, (word, text) in enumerate(steps, 1):
+        print('%s %d - %s' % ('ok' if word == 'ok' else 'not ok', i, text.replace('#', '')))
+    n = len(steps)
+    print('%s %d - the story has all its steps' % ('ok' if n >= 16 else 'not ok', n + 1))
+    print('%s %d - the demo ends well' % ('ok' if done.returncode == 0 else 'not ok', n + 2))
+    print('%s %d - nothing is left running' % ('ok' if not left else 'not ok', n + 3))
+    if done.returncode or left or n < 16:
+        for line in (done.stdout.splitlines()[-400:] + left):
+            print('# ' + line)
+        return 1
+    return 0
+
+
+sys.exit(main())
