@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the load engine costs and how well it times, as ratios against other clients on this machine:
+ * What the load engine costs and how well it times, as ratios against other clients on this
+ * machine:
  * everything interleaved, each in a process of its own, medians. Absolute figures wander with the
  * machine; the ratios are what counts. Goals stand beside them.
  *
@@ -47,7 +48,8 @@ static double cpu_of(const struct rusage *u)
 	       (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1e3;
 }
 
-/* ---- timing error ------------------------------------------------------------------------------ */
+/* ---- timing error ------------------------------------------------------------------------------
+ * */
 
 static void add(double **v, size_t *n, size_t *room, double x)
 {
@@ -86,7 +88,8 @@ static void compare_one(const char *line, const struct load_result *r, double **
 	}
 }
 
-/* Ours, where we claim a time, against what the server says it did: arrival of each event, and of each gap. */
+/* Ours, where we claim a time, against what the server says it did: arrival of each event, and of
+ * each gap. */
 static void timing_error(const struct fake *f, const struct load_result *r, struct said *s)
 {
 	char *body = fake_ask(f, "GET", "/truth/events"), *save = NULL;
@@ -106,7 +109,8 @@ static void timing_error(const struct fake *f, const struct load_result *r, stru
 	free(body);
 }
 
-/* ---- measuring processes ------------------------------------------------------------------------ */
+/* ---- measuring processes
+ * ------------------------------------------------------------------------ */
 
 static void ours(const struct fake *f, enum client who, size_t streams, const char *ca,
 		 struct said *s)
@@ -216,9 +220,11 @@ static struct said measure(enum client who, size_t streams, const char *script)
 	return s;
 }
 
-/* ---- short requests ------------------------------------------------------------------------------ */
+/* ---- short requests
+ * ------------------------------------------------------------------------------ */
 
-/* Requests a second of a CPU that does nothing else: what one costs here, not what the server gives. */
+/* Requests a second of a CPU that does nothing else: what one costs here, not what the server
+ * gives. */
 static double of_cpu(size_t requests, int whose, const struct rusage *before)
 {
 	struct rusage after;
@@ -310,7 +316,8 @@ static double short_requests(double (*how)(const struct fake *f))
 	return rate;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------- */
+/* ---- the table
+ * ----------------------------------------------------------------------------------- */
 
 static int reps = 5, missed;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A verdict of 16 metrics, a bank of twelve, ten repetitions, none of which decides before the last:
+/* A verdict of 16 metrics, a bank of twelve, ten repetitions, none of which decides before the
+ * last:
  * the time of one, and its ratio to the goal of 2 ms. */
 #include "stat/stat.h"
 #include "verdict/verdict.h"

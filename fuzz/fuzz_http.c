@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The response reader in odd pieces against itself in one piece; and, where Debian's http-parser is there,
+ * The response reader in odd pieces against itself in one piece; and, where Debian's http-parser
+ * is there,
  * what we take to be a whole message it must take as well, with the same status and body.
  */
 #include "load/http.h"
@@ -89,7 +90,8 @@ static void check_other(const uint8_t *data, const struct seen *ours)
 	struct seen other = { 0 };
 	http_parser p;
 
-	/* Interim responses are messages of their own there; and it reads a body after a 204 or 304 that
+	/* Interim responses are messages of their own there; and it reads a body after a 204 or
+	 * 304 that
 	 * announces one, though there never is one (RFC 9112 6.3). */
 	if (!ours->done || ours->interim || ours->status == 204 || ours->status == 304)
 		return;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * twice-allreduce MIN MAX ITERATIONS: all-reduce of floats over MPI at sizes MIN, 4 MIN, ... MAX bytes,
- * printed as nccl-tests prints it. Inputs are small integers, so that every sum is exact in a float and
- * every element of every rank is compared. busbw = algbw x 2(n-1)/n: nccl-tests, doc/PERFORMANCE.md.
+ * twice-allreduce MIN MAX ITERATIONS: all-reduce of floats over MPI at sizes MIN, 4 MIN, ... MAX
+ * bytes,
+ * printed as nccl-tests prints it. Inputs are small integers, so that every sum is exact in a
+ * float and
+ * every element of every rank is compared. busbw = algbw x 2(n-1)/n: nccl-tests,
+ * doc/PERFORMANCE.md.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -50,7 +53,8 @@ static struct cell measure(size_t n, int iterations, int in_place, int rank, int
 			(in_place ? b : a)[i] = input(i, rank);
 		MPI_Barrier(MPI_COMM_WORLD);
 		start = MPI_Wtime();
-		MPI_Allreduce(in_place ? MPI_IN_PLACE : a, b, (int)n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+		MPI_Allreduce(in_place ? MPI_IN_PLACE : a, b, (int)n, MPI_FLOAT, MPI_SUM,
+			      MPI_COMM_WORLD);
 		if (k >= 0)
 			mine += MPI_Wtime() - start;
 	}
@@ -85,23 +89,27 @@ int main(int argc, char **argv)
 	iterations = argc == 4 ? (int)number(argv[3]) : 0;
 	if (min < 4 || max < min || max > 1073741824. || iterations < 1) {
 		if (rank == 0)
-			(void)fprintf(stderr, "usage: twice-allreduce MIN MAX ITERATIONS (bytes)\n");
+			(void)fprintf(stderr,
+				      "usage: twice-allreduce MIN MAX ITERATIONS (bytes)\n");
 		MPI_Finalize();
 		return 64;
 	}
 	if (rank == 0) {
-		printf("# nThread 1 nGpus 1 minBytes %.0f maxBytes %.0f step: 4(factor) warmup iters: 2 iters: %d "
+		printf("# nThread 1 nGpus 1 minBytes %.0f maxBytes %.0f step: 4(factor) warmup "
+		       "iters: 2 iters: %d "
 		       "agg iters: 1 validation: 1 graph: 0\n",
 		       min, max, iterations);
 		printf("#\n# Using devices\n");
 		for (int r = 0; r < ranks; r++)
-			printf("#  Rank %2d Group  0 Pid %6d on  localhost device  0 [0x00] cpu\n", r, r);
+			printf("#  Rank %2d Group  0 Pid %6d on  localhost device  0 [0x00] cpu\n",
+			       r, r);
 		printf("#\n#%55s%32s\n", "out-of-place", "in-place");
-		printf("#%11s %12s %8s %6s %6s %7s %6s %6s %6s %7s %6s %6s %6s\n", "size", "count", "type",
-		       "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw",
-		       "#wrong");
-		printf("#%11s %12s %8s %6s %6s %7s %6s %6s %6s %7s %6s %6s %6s\n", "(B)", "(elements)", "",
-		       "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
+		printf("#%11s %12s %8s %6s %6s %7s %6s %6s %6s %7s %6s %6s %6s\n", "size", "count",
+		       "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw",
+		       "busbw", "#wrong");
+		printf("#%11s %12s %8s %6s %6s %7s %6s %6s %6s %7s %6s %6s %6s\n", "(B)",
+		       "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)",
+		       "(GB/s)", "");
 	}
 	for (double bytes = min; bytes <= max; bytes *= 4) {
 		size_t n = (size_t)bytes / sizeof(float);
@@ -116,7 +124,8 @@ int main(int argc, char **argv)
 		for (int k = 0; k < 2; k++) {
 			double algbw = (double)n * sizeof(float) / c[k].us / 1e3;
 
-			printf("  %7.1f %6.3f %6.3f %6lld", c[k].us, algbw, algbw * factor, c[k].wrong);
+			printf("  %7.1f %6.3f %6.3f %6lld", c[k].us, algbw, algbw * factor,
+			       c[k].wrong);
 			sum += algbw * factor;
 			cells++;
 			bad += c[k].wrong;

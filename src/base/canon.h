@@ -52,10 +52,12 @@ int canon_digest(const json_t *value, char ret[65], struct err *err) MUST_USE;
 struct canon_scalar {
 	const struct sv *path;
 	size_t depth;
-	char type; /* 's' string, 'i' integer, 't' true, 'f' false, 'n' null, '{' object, '[' array */
+	/* 's' string, 'i' integer, 't' true, 'f' false, 'n' null, '{' object, '[' array */
+	char type;
 	struct sv raw;
 	bool escaped;
-	size_t object; /* number of the innermost object around it, from 1 in order of beginning; 0: none */
+	/* number of the innermost object around it, from 1 in order of beginning; 0: none */
+	size_t object;
 };
 typedef void canon_seen(void *ctx, const struct canon_scalar *s);
 int canon_scan(struct sv bytes, size_t max_bytes, canon_seen *seen, void *ctx,

@@ -5,13 +5,15 @@
 
 /* Parts of a name, between separators, that say "credential". */
 static const char *const secret_words[] = {
-	"TOKEN",  "SECRET",	"PASSWORD", "PASSWD",  "PASSPHRASE", "PWD",	 "APIKEY",     "CREDENTIAL",
-	"CREDENTIALS", "PRIVATEKEY", "AUTH",	    "AUTHORIZATION", "BEARER",	 "COOKIE", "SESSIONID", "SIGNATURE",
-	"ACCESSKEY", "SECRETKEY", "PAT", "CONNSTR", "DSN",
+	"TOKEN",  "SECRET",     "PASSWORD",    "PASSWD",     "PASSPHRASE", "PWD",
+	"APIKEY", "CREDENTIAL", "CREDENTIALS", "PRIVATEKEY", "AUTH",       "AUTHORIZATION",
+	"BEARER", "COOKIE",     "SESSIONID",   "SIGNATURE",  "ACCESSKEY",  "SECRETKEY",
+	"PAT",    "CONNSTR",    "DSN",
 };
 /* Two parts in a row: API_KEY, ACCESS_KEY, PRIVATE_KEY, ... */
-static const char *const before_key[] = { "API", "ACCESS", "PRIVATE", "SECRET", "ENCRYPTION", "SIGNING",
-					  "ACCOUNT", "STORAGE", "SSH", "LICENSE", "MASTER", "SHARED",
+static const char *const before_key[] = { "API",          "ACCESS",  "PRIVATE", "SECRET",
+					  "ENCRYPTION",   "SIGNING", "ACCOUNT", "STORAGE",
+					  "SSH",          "LICENSE", "MASTER",  "SHARED",
 					  "SUBSCRIPTION", "AUTH" };
 
 static bool part_is(const char *p, size_t n, const char *word)
@@ -52,7 +54,8 @@ bool redact_name(struct sv name)
 			if (in_list(part.p, part.n, secret_words, ARRAY_SIZE(secret_words)) &&
 			    !(part_is(part.p, part.n, "PWD") && part.n == name.n))
 				return true;
-			if ((part_is(part.p, part.n, "KEY") || part_is(part.p, part.n, "KEYS")) && before.p &&
+			if ((part_is(part.p, part.n, "KEY") || part_is(part.p, part.n, "KEYS")) &&
+			    before.p &&
 			    in_list(before.p, before.n, before_key, ARRAY_SIZE(before_key)))
 				return true;
 			before = part;
@@ -67,25 +70,73 @@ static const struct {
 	const char *start;
 	size_t min;
 } prefixes[] = {
-	{ "AKIA", 16 },	  { "ASIA", 16 },   { "ABIA", 16 },   { "ACCA", 16 },	/* AWS key ids */
-	{ "AIza", 30 },	  { "ya29.", 20 },  { "GOCSPX-", 20 },			/* Google */
-	{ "ghp_", 30 },	  { "gho_", 30 },   { "ghu_", 30 },   { "ghs_", 30 },	{ "ghr_", 30 },
-	{ "github_pat_", 20 }, { "glpat-", 15 }, { "gldt-", 15 }, { "glrt-", 15 }, { "glcbt-", 15 },
-	{ "xoxb-", 10 },  { "xoxp-", 10 },  { "xoxa-", 10 },  { "xoxr-", 10 },	{ "xoxs-", 10 },
-	{ "xapp-", 10 },  { "sk-", 16 },    { "sk_live_", 10 }, { "sk_test_", 10 }, { "rk_live_", 10 },
-	{ "pk_live_", 10 }, { "whsec_", 10 }, { "hf_", 20 },  { "api_org_", 20 }, { "nvapi-", 20 },
-	{ "gsk_", 20 },	  { "r8_", 20 },    { "npm_", 30 },   { "pypi-", 30 },	{ "dop_v1_", 30 },
-	{ "doo_v1_", 30 }, { "dapi", 32 },  { "SG.", 30 },    { "key-", 32 },	{ "shpat_", 20 },
-	{ "shpss_", 20 }, { "lin_api_", 20 }, { "figd_", 20 }, { "hvs.", 20 },	{ "hvb.", 20 },
-	{ "s.", 24 },	  { "dckr_pat_", 20 }, { "atlasv1.", 20 }, { "PMAK-", 20 }, { "tfp_", 20 },
-	{ "wandb_v1_", 20 }, { "ops_", 40 }, { "eyJ", 30 },   { "AGE-SECRET-KEY-1", 20 },
-	{ "xai-", 20 },	  { "pplx-", 20 },  { "co-", 30 },    { "tskey-", 10 }, { "glsa_", 20 },
+	{ "AKIA", 16 },
+	{ "ASIA", 16 },
+	{ "ABIA", 16 },
+	{ "ACCA", 16 }, /* AWS key ids */
+	{ "AIza", 30 },
+	{ "ya29.", 20 },
+	{ "GOCSPX-", 20 }, /* Google */
+	{ "ghp_", 30 },
+	{ "gho_", 30 },
+	{ "ghu_", 30 },
+	{ "ghs_", 30 },
+	{ "ghr_", 30 },
+	{ "github_pat_", 20 },
+	{ "glpat-", 15 },
+	{ "gldt-", 15 },
+	{ "glrt-", 15 },
+	{ "glcbt-", 15 },
+	{ "xoxb-", 10 },
+	{ "xoxp-", 10 },
+	{ "xoxa-", 10 },
+	{ "xoxr-", 10 },
+	{ "xoxs-", 10 },
+	{ "xapp-", 10 },
+	{ "sk-", 16 },
+	{ "sk_live_", 10 },
+	{ "sk_test_", 10 },
+	{ "rk_live_", 10 },
+	{ "pk_live_", 10 },
+	{ "whsec_", 10 },
+	{ "hf_", 20 },
+	{ "api_org_", 20 },
+	{ "nvapi-", 20 },
+	{ "gsk_", 20 },
+	{ "r8_", 20 },
+	{ "npm_", 30 },
+	{ "pypi-", 30 },
+	{ "dop_v1_", 30 },
+	{ "doo_v1_", 30 },
+	{ "dapi", 32 },
+	{ "SG.", 30 },
+	{ "key-", 32 },
+	{ "shpat_", 20 },
+	{ "shpss_", 20 },
+	{ "lin_api_", 20 },
+	{ "figd_", 20 },
+	{ "hvs.", 20 },
+	{ "hvb.", 20 },
+	{ "s.", 24 },
+	{ "dckr_pat_", 20 },
+	{ "atlasv1.", 20 },
+	{ "PMAK-", 20 },
+	{ "tfp_", 20 },
+	{ "wandb_v1_", 20 },
+	{ "ops_", 40 },
+	{ "eyJ", 30 },
+	{ "AGE-SECRET-KEY-1", 20 },
+	{ "xai-", 20 },
+	{ "pplx-", 20 },
+	{ "co-", 30 },
+	{ "tskey-", 10 },
+	{ "glsa_", 20 },
 };
 
 static bool token_char(char c)
 {
-	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.' || c == '/' || c == '+' ||
-	       c == '=' || c == '~';
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.' || c == '/' ||
+	       c == '+' || c == '=' || c == '~';
 }
 
 /* Length of a known token at p, 0 when there is none. */
@@ -102,7 +153,8 @@ static size_t known_token(const char *p, size_t n)
 			letter |= isalpha((unsigned char)p[len]) != 0;
 			len++;
 		}
-		/* Short, plain beginnings must look random, or "s.something" in prose would vanish. */
+		/* Short, plain beginnings must look random, or "s.something" in prose would
+		 * vanish. */
 		if (len - k >= prefixes[i].min && (k > 4 || (digit && letter)))
 			return len;
 	}
@@ -144,8 +196,10 @@ static size_t after_word(const char *p, size_t n, size_t *ret_keep)
 	static const struct {
 		const char *word;
 		size_t min;
-	} words[] = { { "bearer ", 8 },	 { "basic ", 8 },   { "digest ", 20 }, { "apikey ", 8 },
-		      { "token ", 12 },	 { "password ", 4 }, { "negotiate ", 12 }, { "aws4-hmac-sha256 ", 12 } };
+	} words[] = { { "bearer ", 8 },     { "basic ", 8 },
+		      { "digest ", 20 },    { "apikey ", 8 },
+		      { "token ", 12 },     { "password ", 4 },
+		      { "negotiate ", 12 }, { "aws4-hmac-sha256 ", 12 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		size_t k = strlen(words[i].word), len;
@@ -155,9 +209,12 @@ static size_t after_word(const char *p, size_t n, size_t *ret_keep)
 			continue;
 		while (k < n && p[k] == ' ')
 			k++;
-		for (len = k; len < n && !isspace((unsigned char)p[len]) && p[len] != '"' && p[len] != '\''; len++)
+		for (len = k;
+		     len < n && !isspace((unsigned char)p[len]) && p[len] != '"' && p[len] != '\'';
+		     len++)
 			mixed |= !islower((unsigned char)p[len]);
-		/* Prose ("basic settings") is lower case letters only; .netrc's password may be too. */
+		/* Prose ("basic settings") is lower case letters only; .netrc's password may be
+		 * too. */
 		if (len - k >= words[i].min && (mixed || words[i].min == 4)) {
 			*ret_keep = k;
 			return len;
@@ -173,7 +230,8 @@ static size_t url_password(const char *p, size_t n, size_t *ret_keep)
 
 	if (n < 6 || memcmp(p, "://", 3) != 0)
 		return 0;
-	for (; i < n && !isspace((unsigned char)p[i]) && p[i] != '/' && p[i] != '"' && p[i] != '\''; i++) {
+	for (; i < n && !isspace((unsigned char)p[i]) && p[i] != '/' && p[i] != '"' && p[i] != '\'';
+	     i++) {
 		if (p[i] == ':' && !colon)
 			colon = i;
 		if (p[i] == '@') {
@@ -207,12 +265,14 @@ static size_t assignment(const char *all, size_t at, size_t n, size_t *ret_keep)
 		k++;
 	if (k < n && (all[k] == '"' || all[k] == '\''))
 		quote = all[k++];
-	for (end = k; end < n && (quote ? all[end] != quote && all[end] != '\n'
-					: !isspace((unsigned char)all[end]) && !strchr(",;&\"')}", all[end]));
+	for (end = k; end < n &&
+		      (quote ? all[end] != quote && all[end] != '\n'
+			     : !isspace((unsigned char)all[end]) && !strchr(",;&\"')}", all[end]));
 	     end++)
 		;
 	/* A scheme word stays for after_word to see what follows it. */
-	if (end - k < 3 || starts_nocase(all + k, n - k, "bearer ") || starts_nocase(all + k, n - k, "basic ") ||
+	if (end - k < 3 || starts_nocase(all + k, n - k, "bearer ") ||
+	    starts_nocase(all + k, n - k, "basic ") ||
 	    (end - k >= strlen(REDACTED) && memcmp(all + k, REDACTED, strlen(REDACTED)) == 0) ||
 	    starts_nocase(all + k, end - k, "none") || starts_nocase(all + k, end - k, "null") ||
 	    starts_nocase(all + k, end - k, "true") || starts_nocase(all + k, end - k, "false"))
@@ -229,8 +289,10 @@ char *redact_text(struct sv t, size_t *ret_hits)
 	for (size_t i = 0; i < t.n;) {
 		const char *p = t.p + i;
 		size_t n = t.n - i, keep = 0, len;
-		bool word_start = i == 0 || !(isalnum((unsigned char)t.p[i - 1]) || t.p[i - 1] == '_');
-		bool word_end = i > 0 && (isalnum((unsigned char)t.p[i - 1]) || t.p[i - 1] == '_') &&
+		bool word_start =
+			i == 0 || !(isalnum((unsigned char)t.p[i - 1]) || t.p[i - 1] == '_');
+		bool word_end = i > 0 &&
+				(isalnum((unsigned char)t.p[i - 1]) || t.p[i - 1] == '_') &&
 				!(isalnum((unsigned char)*p) || strchr("_-.", *p));
 
 		len = *p == '-' ? key_block(p, n) : 0;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The digest cache: what was found out about a file stays true while path, device, inode, size, mtime and
+ * The digest cache: what was found out about a file stays true while path, device, inode, size,
+ * mtime and
  * ctime are the same. A text file, one fact a line, closed by a line with the SHA-256 of all above;
- * anything odd in it and the whole cache counts as empty. It sits beside the ledger, with the same rights:
+ * anything odd in it and the whole cache counts as empty. It sits beside the ledger, with the same
+ * rights:
  * who can write there could also write a ledger.
  *
- * A file whose ctime is younger than 2 s is not remembered: it could still change within one tick of the
+ * A file whose ctime is younger than 2 s is not remembered: it could still change within one tick
+ * of the
  * file system's clock.
  */
 #pragma once

@@ -26,7 +26,8 @@ const char *const *capture_probe_names(void)
 	return names;
 }
 
-/* ---- the conf ------------------------------------------------------------------------------------- */
+/* ---- the conf
+ * ------------------------------------------------------------------------------------- */
 
 void capture_conf_release(struct capture_conf *c)
 {
@@ -66,7 +67,8 @@ struct capture_program *capture_add_program(struct capture_conf *c, const char *
 	return p;
 }
 
-/* ---- after the probes ----------------------------------------------------------------------------- */
+/* ---- after the probes
+ * ----------------------------------------------------------------------------- */
 
 /* The drivers name the GPUs; without a driver what stands on the bus, or nothing. */
 static void put_missing_gpu(struct source *s)
@@ -146,7 +148,8 @@ static void drop(struct stack *s, const struct component *c)
 }
 
 /*
- * What only a process or a command can tell, in a quick check: as long as what we would give the process
+ * What only a process or a command can tell, in a quick check: as long as what we would give the
+ * process
  * is what we gave it then (`requested`), the accepted value stands for it.
  */
 static void carry_over(struct source *s)

@@ -113,7 +113,8 @@ static enum blas_family family_of_name(const char *file)
 	return BLAS_NONE;
 }
 
-/* Of a file with the neutral name libblas.so.3 or liblapack.so.3: by its package, else its folder. */
+/* Of a file with the neutral name libblas.so.3 or liblapack.so.3: by its package, else its folder.
+ * */
 static enum blas_family family_of_place(const struct lib *l)
 {
 	static const struct {

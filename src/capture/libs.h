@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a list of loaded libraries to components: which library is what, and which code really runs. */
+/* From a list of loaded libraries to components: which library is what, and which code really
+ * runs. */
 #pragma once
 
 #include "capture/facts.h"
@@ -40,8 +41,10 @@ struct libs {
 
 /*
  * Who answers calls to `soname` ("libblas.so.3" or "liblapack.so.3"). `front` is the file with that
- * name, `code` the one with the code: the same, or, for a stub such as Debian's OpenBLAS libblas.so.3,
- * the library behind it. Without the soname: the first library of a BLAS family (a wheel's own copy).
+ * name, `code` the one with the code: the same, or, for a stub such as Debian's OpenBLAS
+ * libblas.so.3,
+ * the library behind it. Without the soname: the first library of a BLAS family (a wheel's own
+ * copy).
  */
 struct blas {
 	enum blas_family family;
@@ -49,6 +52,7 @@ struct blas {
 };
 struct blas blas_find(const struct libs *l, const char *soname);
 
-/* Version of a library from its file name: "libopenblasp-r0.3.21.so" -> "0.3.21", "librccl.so.1.0.60300"
+/* Version of a library from its file name: "libopenblasp-r0.3.21.so" -> "0.3.21",
+ * "librccl.so.1.0.60300"
  * -> "1.0.60300"; NULL when there is at most one number in it. */
 char *lib_file_version(const char *path) MUST_USE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AMD GPUs from the files of the amdgpu driver and of KFD. Units and meanings: kernel documentation,
+ * AMD GPUs from the files of the amdgpu driver and of KFD. Units and meanings: kernel
+ * documentation,
  * gpu/amdgpu; the properties of KFD nodes are those that ROCr reads (decimal throughout).
  */
 #include "base/vec.h"
@@ -54,7 +55,8 @@ static uint64_t property(struct sv text, const char *key)
 	return 0;
 }
 
-/* local_mem_size is 0 on current kernels; the banks of heap type 1 and 2 are the GPU's own memory. */
+/* local_mem_size is 0 on current kernels; the banks of heap type 1 and 2 are the GPU's own memory.
+ * */
 static uint64_t vram_of(struct source *s, const char *node)
 {
 	AUTO_FREE char *dir = xasprintf(KFD "/%s/mem_banks", node);
@@ -127,7 +129,8 @@ static void gfx_name(uint64_t v, char *ret, size_t room)
 		snprintf(ret, room, "gfx unknown");
 }
 
-/* ---- DRM cards ------------------------------------------------------------------------------------ */
+/* ---- DRM cards
+ * ------------------------------------------------------------------------------------ */
 
 /* Device folders, "/sys/class/drm/card0/device". */
 static void cards_find(struct source *s, struct strs *ret)
@@ -261,7 +264,8 @@ static void put_partition(struct source *s, const struct strs *cards)
 		put(s, CL_DRIVER, "gpu.partition", text, DRM "/card*/device/current_*_partition");
 }
 
-/* ---- the driver ----------------------------------------------------------------------------------- */
+/* ---- the driver
+ * ----------------------------------------------------------------------------------- */
 
 /* The module that runs, and as label what the package would load after the next boot, when that is
  * another one: a driver that was installed but not loaded. */

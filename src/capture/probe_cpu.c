@@ -122,7 +122,8 @@ static void cpu_run(struct source *s)
 const struct probe probe_cpu = { "cpu", "processor, features, topology, microcode", false,
 				 cpu_run };
 
-/* ---- memory --------------------------------------------------------------------------------------- */
+/* ---- memory
+ * --------------------------------------------------------------------------------------- */
 
 static void put_numa(struct source *s)
 {
@@ -163,7 +164,8 @@ static void memory_run(struct source *s)
 	struct sv v, word;
 	int64_t kib;
 
-	/* Kernels keep some memory for themselves, each another bit: whole GiB don't move with it. */
+	/* Kernels keep some memory for themselves, each another bit: whole GiB don't move with it.
+	 * */
 	if (text && line_of(sv_of(text), "MemTotal", ':', &v) && sv_word(&v, &word) &&
 	    sv_to_i64(word, 1, INT64_MAX / 2048, &kib)) {
 		putf(s, CL_HARDWARE, "memory", "/proc/meminfo", "%lld GiB",
@@ -178,7 +180,8 @@ static void memory_run(struct source *s)
 
 const struct probe probe_memory = { "memory", "memory size, NUMA nodes", false, memory_run };
 
-/* ---- the machine ---------------------------------------------------------------------------------- */
+/* ---- the machine
+ * ---------------------------------------------------------------------------------- */
 
 #define DMI "/sys/class/dmi/id/"
 
@@ -210,7 +213,8 @@ static void system_run(struct source *s)
 
 const struct probe probe_system = { "system", "machine model and BIOS", false, system_run };
 
-/* ---- virtual machine, container, cloud ------------------------------------------------------------ */
+/* ---- virtual machine, container, cloud
+ * ------------------------------------------------------------ */
 
 static const char *hypervisor_of(const char *vendor, const char *product)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The environment of the workload, by allow-list. Without a process it is ours with the contract's on
- * top, which is what the workload will be started with. With one, the process is asked; where a start
+ * The environment of the workload, by allow-list. Without a process it is ours with the contract's
+ * on
+ * top, which is what the workload will be started with. With one, the process is asked; where a
+ * start
  * script set something else, `requested` keeps what we gave it.
  */
 #include "base/err.h"

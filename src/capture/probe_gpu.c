@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which accelerators are in the machine, with or without a driver; GPU software that is installed. */
+/* Which accelerators are in the machine, with or without a driver; GPU software that is installed.
+ * */
 #include "base/err.h"
 #include "base/json.h"
 #include "base/vec.h"
@@ -17,7 +18,8 @@ static unsigned hex_file(struct source *s, const char *address, const char *name
 	return line && sv_to_hex(sv_of(line), &n) ? (unsigned)n : 0;
 }
 
-/* Class 03xxxx: display controllers; 12xxxx: processing accelerators (PCI Code and ID Assignment). */
+/* Class 03xxxx: display controllers; 12xxxx: processing accelerators (PCI Code and ID Assignment).
+ * */
 bool gpu_pcis_find(struct source *s, struct gpu_pcis *ret)
 {
 	struct strs names CLEANUP(strs_release) = { 0 };
@@ -69,7 +71,8 @@ static void gpu_run(struct source *s)
 
 const struct probe probe_gpu = { "gpu", "accelerators on the PCI bus", false, gpu_run };
 
-/* ---- ROCm and CUDA as installed ------------------------------------------------------------------- */
+/* ---- ROCm and CUDA as installed
+ * ------------------------------------------------------------------- */
 
 static void put_rocm(struct source *s)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The libraries a workload runs on. The loader itself is asked (`ld.so --list`), under the workload's
+ * The libraries a workload runs on. The loader itself is asked (`ld.so --list`), under the
+ * workload's
  * environment, for the interpreter and for those extension files of the named modules that need
  * anything beyond the C library. A running process is read from /proc/PID/maps and wins; what both
  * agree on is written alike, so that a later check without a process compares equal.
@@ -33,7 +34,8 @@ static void found_release(struct found *f)
 	*f = (struct found){ 0 };
 }
 
-/* ---- extension files of a module ------------------------------------------------------------------ */
+/* ---- extension files of a module
+ * ------------------------------------------------------------------ */
 
 static void find_extensions(struct source *s, const char *dir, int depth, struct strs *ret)
 {
@@ -91,7 +93,8 @@ static bool adds_needs(const char *path, struct strs *seen)
 	return adds;
 }
 
-/* ---- asking the loader ---------------------------------------------------------------------------- */
+/* ---- asking the loader
+ * ---------------------------------------------------------------------------- */
 
 static const char *loader_of(struct source *s)
 {
@@ -196,7 +199,8 @@ static bool predict(struct source *s, struct found *f)
 	return true;
 }
 
-/* ---- asking the process --------------------------------------------------------------------------- */
+/* ---- asking the process
+ * --------------------------------------------------------------------------- */
 
 static bool read_maps(struct source *s, struct found *f)
 {
@@ -216,7 +220,8 @@ static bool read_maps(struct source *s, struct found *f)
 	return f->libs.n > 0;
 }
 
-/* ---- components ----------------------------------------------------------------------------------- */
+/* ---- components
+ * ----------------------------------------------------------------------------------- */
 
 static bool of_interest(const struct lib *l)
 {

@@ -46,7 +46,8 @@ static void put_limits(struct source *s)
 	}
 }
 
-/* ---- control groups --------------------------------------------------------------------------------
+/* ---- control groups
+ * --------------------------------------------------------------------------------
  * A limit of any ancestor holds for all below, so the smallest on the way to the root counts. */
 
 struct cgroup {

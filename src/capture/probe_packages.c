@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Installed packages. What a workload really loads is captured where it is loaded, so a package alone is
+ * Installed packages. What a workload really loads is captured where it is loaded, so a package
+ * alone is
  * cosmetic: installing one more changes nothing that an acceptance rests on.
  */
 #include "base/crypto.h"

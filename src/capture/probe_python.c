@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Python and its modules from their files, without starting Python: the interpreter's package or
- * pyvenv.cfg, *.dist-info and *.egg-info folders, version.py. Only where none of them says it is the
+ * pyvenv.cfg, *.dist-info and *.egg-info folders, version.py. Only where none of them says it is
+ * the
  * interpreter asked (`-V`, no site, no user code).
  */
 #include "base/crypto.h"
@@ -172,7 +173,8 @@ char *python_module(struct source *s, const struct python *p, const char *name)
 	return NULL;
 }
 
-/* ---- distributions -------------------------------------------------------------------------------- */
+/* ---- distributions
+ * -------------------------------------------------------------------------------- */
 
 /* Names compare without case, and "-", "_" and "." are the same (PEP 503). */
 static bool same_name(struct sv a, const char *b)
@@ -379,7 +381,8 @@ static char *json_line(struct sv line, const char *key)
 	return sv_split(&v, '"', &q) ? sv_dup(q) : NULL;
 }
 
-/* Since numpy 1.26: CONFIG = { ..., "Build Dependencies": { "blas": { "name": ..., "version": ... */
+/* Since numpy 1.26: CONFIG = { ..., "Build Dependencies": { "blas": { "name": ..., "version": ...
+ * */
 static char *numpy_blas_new(struct sv block)
 {
 	AUTO_FREE char *name = NULL;

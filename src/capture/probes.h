@@ -19,7 +19,8 @@ extern const struct probe probe_runtime, probe_net, probe_packages;
 extern const struct probe probe_python, probe_libs, probe_env, probe_files, probe_programs;
 extern const struct probe probe_tool;
 
-/* Origins of values that only a process or a command can tell begin with these; quick mode carries them
+/* Origins of values that only a process or a command can tell begin with these; quick mode carries
+ * them
  * over from the accepted stack. */
 #define ORIGIN_PROCESS "process "
 #define ORIGIN_COMMAND "command "
@@ -31,7 +32,8 @@ char *env_redacted(const char *pair) MUST_USE;
 bool glob_match(const char *pattern, struct sv text);
 
 /*
- * What a program prints as its version; NULL and s->why when it does not. In quick mode the answer of
+ * What a program prints as its version; NULL and s->why when it does not. In quick mode the answer
+ * of
  * an unchanged file (`real`, may be NULL) comes from the cache.
  */
 char *version_of_program(struct source *s, const char *name, const char *const *argv,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes down what a capture reads, as a recorded machine. Failures are kept: the first one ends the
+/* Writes down what a capture reads, as a recorded machine. Failures are kept: the first one ends
+ * the
  * recording with an error. */
 #pragma once
 
@@ -28,6 +29,7 @@ void save_link(struct recorder *r, const char *path, const char *target);
 void save_command(struct recorder *r, const char *name, struct sv out, int exit_code);
 void save_facts(struct recorder *r, const struct facts *f);
 
-/* Host names, UUIDs, MAC addresses, serial lines and secrets become made-up text of the same shape, so
+/* Host names, UUIDs, MAC addresses, serial lines and secrets become made-up text of the same
+ * shape, so
  * that readers still find what they look for. */
 char *save_redact(const struct strs *hide, struct sv text) MUST_USE;

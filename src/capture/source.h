@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where probes read: this machine, or the folder of a recorded one, behind the same calls, so that a probe
+ * Where probes read: this machine, or the folder of a recorded one, behind the same calls, so that
+ * a probe
  * can't tell the difference. While a machine is being saved every answer is written down as well.
  *
- * Paths are always those of the captured machine ("/proc/version"). A call that fails gives NULL or false
+ * Paths are always those of the captured machine ("/proc/version"). A call that fails gives NULL
+ * or false
  * and puts the reason into source.why, fit for a component's note.
  */
 #pragma once
@@ -45,7 +47,8 @@ int64_t src_int(struct source *s, const char *path, int64_t none);
 /* Names in a folder, sorted. */
 bool src_list(struct source *s, const char *path, struct strs *ret);
 bool src_there(struct source *s, const char *path);
-/* After a call on `path` that failed: it is certainly not there, rather than unreadable. Where /sys or
+/* After a call on `path` that failed: it is certainly not there, rather than unreadable. Where
+ * /sys or
  * /proc itself is missing nothing below it is certain. */
 bool src_absent(struct source *s, const char *path);
 /* Last part of a symbolic link's target: drivers and modules in /sys. */

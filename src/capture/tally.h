@@ -13,7 +13,8 @@ struct tally {
 };
 void tally_release(struct tally *t);
 void tally_add(struct tally *t, const char *text); /* NULL counts as "unknown" */
-/* One text: that text alone. Several: "7 x A + 1 x B", sorted by text. NULL when nothing was counted. */
+/* One text: that text alone. Several: "7 x A + 1 x B", sorted by text. NULL when nothing was
+ * counted. */
 char *tally_text(const struct tally *t) MUST_USE;
 /* "8 x A + 1 x B"; NULL when nothing was counted. */
 char *tally_counted(const struct tally *t) MUST_USE;

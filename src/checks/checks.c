@@ -9,8 +9,17 @@
 #include <math.h>
 
 const struct check *const checks[] = {
-	&check_allreduce, &check_cpus,	&check_gpus,   &check_host,    &check_import, &check_memory,
-	&check_memory_bandwidth, &check_replay, &check_restart, &check_resume, NULL,
+	&check_allreduce,
+	&check_cpus,
+	&check_gpus,
+	&check_host,
+	&check_import,
+	&check_memory,
+	&check_memory_bandwidth,
+	&check_replay,
+	&check_restart,
+	&check_resume,
+	NULL,
 };
 
 const struct check_schema *const *checks_schemas(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The checks of the five layers. A check is one file with one const struct and one line in checks.c.
+ * The checks of the five layers. A check is one file with one const struct and one line in
+ * checks.c.
  *
  *	struct outcome o CLEANUP(outcome_release) = { 0 };
  *	TRY(check_run(&ctx, &contract.checks.v[i], &o, err));     o.result, o.reason, o.measured ...
@@ -8,7 +9,8 @@
  *	struct rep r CLEANUP(rep_release) = { .index = 0 };
  *	TRY(workload_rep(&ctx, &r, err));                         one fresh start, measured
  *
- * What the workload or the machine did wrong is an outcome (FAIL, SKIP, ERROR, DOUBTFUL with a reason),
+ * What the workload or the machine did wrong is an outcome (FAIL, SKIP, ERROR, DOUBTFUL with a
+ * reason),
  * never an error of these functions: they fail only when interrupted (-ERR_INTERRUPTED) or when the
  * scratch folder can't be used.
  */
@@ -29,22 +31,26 @@ struct check_progress {
 
 struct check_ctx {
 	const struct contract *contract;
-	const char *dir;	/* the contract's folder, absolute */
-	const char *work;	/* scratch folder of this check or repetition; exists, empty */
-	const char *libexec;	/* where helper programs lie; NULL: the built-in places */
+	const char *dir;     /* the contract's folder, absolute */
+	const char *work;    /* scratch folder of this check or repetition; exists, empty */
+	const char *libexec; /* where helper programs lie; NULL: the built-in places */
 	const struct pairs *environment; /* for every process of the workload */
 	const volatile int *cancel;
-	const char *golden;	/* file of golden answers of the accepted run or first repetition; NULL */
+	const char
+		*golden; /* file of golden answers of the accepted run or first repetition; NULL */
 	void (*progress)(void *arg, const struct check_progress *p); /* may be NULL */
-	/* The workload's process is up (and, for a server, ready): may be looked at. May be NULL. */
+	/* The workload's process is up (and, for a server, ready): may be looked at. May be NULL.
+	 * */
 	void (*started)(void *arg, pid_t pid);
 	void *arg;
 };
 
 struct check {
 	struct check_schema schema;
-	/* Fills ret->result, reason, measured, evidence; check, layer, required are filled already. */
-	int (*run)(const struct check_ctx *ctx, const void *conf, struct outcome *ret, struct err *err);
+	/* Fills ret->result, reason, measured, evidence; check, layer, required are filled
+	 * already. */
+	int (*run)(const struct check_ctx *ctx, const void *conf, struct outcome *ret,
+		   struct err *err);
 };
 
 extern const struct check *const checks[]; /* NULL-ended */
@@ -59,4 +65,4 @@ int check_run(const struct check_ctx *ctx, const struct contract_check *k, struc
 int workload_rep(const struct check_ctx *ctx, struct rep *ret, struct err *err) MUST_USE;
 
 /* Evidence labels that others look for. */
-#define EVIDENCE_GOLDEN "golden.jsonl"	/* answers of this repetition */
+#define EVIDENCE_GOLDEN "golden.jsonl" /* answers of this repetition */

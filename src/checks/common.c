@@ -116,7 +116,8 @@ int64_t self_cpu_ns(void)
 
 	(void)getrusage(RUSAGE_SELF, &a);
 	(void)getrusage(RUSAGE_CHILDREN, &b);
-	return ((int64_t)a.ru_utime.tv_sec + a.ru_stime.tv_sec + b.ru_utime.tv_sec + b.ru_stime.tv_sec) *
+	return ((int64_t)a.ru_utime.tv_sec + a.ru_stime.tv_sec + b.ru_utime.tv_sec +
+		b.ru_stime.tv_sec) *
 		       NS_PER_S +
 	       ((int64_t)a.ru_utime.tv_usec + a.ru_stime.tv_usec + b.ru_utime.tv_usec +
 		b.ru_stime.tv_usec) *

@@ -38,7 +38,8 @@ struct watch {
 	uint64_t busy, total; /* ticks of /proc/stat */
 };
 void watch_start(struct watch *w);
-/* Share of the machine's processors that others used, 0..1; own: processor time of ourselves and the
+/* Share of the machine's processors that others used, 0..1; own: processor time of ourselves and
+ * the
  * workload since watch_start. NAN: /proc/stat can't be read. */
 double watch_others(const struct watch *w, int64_t own_ns);
 int64_t self_cpu_ns(void); /* this process and its waited-for children */
@@ -55,11 +56,12 @@ struct server {
 	struct proc *proc; /* NULL: attached */
 	int port;
 	char *url, *log;
-	int64_t ready_ns;  /* how long it took */
+	int64_t ready_ns; /* how long it took */
 	struct pairs values;
 };
 void server_release(struct server *s); /* stops it */
-/* Starts (or attaches), waits until ready. A server that does not come up is -ERR_... with words. */
+/* Starts (or attaches), waits until ready. A server that does not come up is -ERR_... with words.
+ * */
 int server_start(const struct check_ctx *ctx, const char *log_name, struct server *ret,
 		 struct err *err) MUST_USE;
 /* SIGTERM (or sig), its grace; done may be NULL. */
@@ -96,7 +98,8 @@ struct train_run {
 	bool killed;
 };
 void train_run_release(struct train_run *r);
-/* Runs (or resumes) the job in ctx->work. kill_at: SIGKILL once the stream has this step; 0: never. */
+/* Runs (or resumes) the job in ctx->work. kill_at: SIGKILL once the stream has this step; 0:
+ * never. */
 int train_start(const struct check_ctx *ctx, const char *tag, bool resume, int64_t kill_at,
 		struct train_run *ret, struct evidences *evidence, struct err *err) MUST_USE;
 

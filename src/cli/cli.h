@@ -12,7 +12,8 @@
  *		return 0;                 the exit code 0..3, or -ERR_...
  *	}
  *	const struct cmd cmd_check = {
- *		.name = "check", .group = GROUP_RUN, .help = "is this stack still the accepted one?",
+ *		.name = "check", .group = GROUP_RUN, .help = "is this stack still the accepted
+ * 		one?",
  *		.flags = CMD_CONTRACT | CMD_LEDGER_READ, .opts = check_opts,
  *		.conf_size = sizeof(struct check_conf), .run = check_run, .text = check_text,
  *	};
@@ -28,7 +29,8 @@
 
 struct err;
 
-/* ---- options ---------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------
+ * */
 
 enum opt_type { OPT_FLAG, OPT_TEXT, OPT_NUMBER, OPT_TIME, OPT_CHOICE, OPT_LIST };
 
@@ -36,24 +38,28 @@ struct opt {
 	const char *name;   /* without the dashes */
 	const char *arg;    /* name of its value in --help; NULL for flags */
 	enum opt_type type; /* bool, const char *, int64_t, int64_t ns, int (index), struct strs */
-	size_t at;	    /* offset in the command's conf */
+	size_t at;          /* offset in the command's conf */
 	bool need;
-	const char *def;    /* as it would be written; NULL: zero */
-	int64_t min, max;   /* OPT_NUMBER, OPT_TIME when max > min */
+	const char *def;            /* as it would be written; NULL: zero */
+	int64_t min, max;           /* OPT_NUMBER, OPT_TIME when max > min */
 	const char *const *choices; /* OPT_CHOICE: NULL-ended */
 	const char *help;
 };
 
-#define OPT(s, m, ...) { .at = offsetof(struct s, m), __VA_ARGS__ }
+#define OPT(s, m, ...)                                                                             \
+	{                                                                                          \
+		.at = offsetof(struct s, m), __VA_ARGS__                                           \
+	}
 
-/* ---- commands --------------------------------------------------------------------------------- */
+/* ---- commands ---------------------------------------------------------------------------------
+ * */
 
 enum cmd_group { GROUP_RUN, GROUP_READ, GROUP_RECOVER, GROUP_TOOL, GROUP_N };
 
 enum cmd_flags {
-	CMD_CONTRACT = 1 << 0,	  /* reads twice.yaml into cli->contract */
-	CMD_LEDGER_READ = 1 << 1, /* cli->ledger, NULL when there is none yet */
-	CMD_LEDGER_NEED = 1 << 2, /* ... and it must be there */
+	CMD_CONTRACT = 1 << 0,     /* reads twice.yaml into cli->contract */
+	CMD_LEDGER_READ = 1 << 1,  /* cli->ledger, NULL when there is none yet */
+	CMD_LEDGER_NEED = 1 << 2,  /* ... and it must be there */
 	CMD_LEDGER_WRITE = 1 << 3, /* made when it is not there */
 };
 
@@ -80,15 +86,15 @@ struct cli {
 	const struct cmd *cmd;
 	struct strs args; /* positionals */
 	bool json, quiet, verbose;
-	bool progress_tty; /* stderr is a terminal: progress may rewrite its line */
+	bool progress_tty;         /* stderr is a terminal: progress may rewrite its line */
 	char *contract_path, *dir; /* dir: the contract's folder, absolute */
 	char *ledger_dir;
 	const char *pg; /* postgresql://... given as --ledger; NULL: SQLite in ledger_dir */
 	struct contract contract;
 	char *contract_text;
 	struct ledger *ledger;
-	char *who;  /* "user@host" for entries by people */
-	char *machine; /* "twice@host" for entries by the tool */
+	char *who;         /* "user@host" for entries by people */
+	char *machine;     /* "twice@host" for entries by the tool */
 	char *self_digest; /* SHA-256 of the running binary; NULL until asked: cli_self_digest() */
 	const char *opened_for; /* the conf that explains itself */
 };
@@ -106,7 +112,8 @@ int cli_load_contract(struct cli *cli, struct err *err) MUST_USE;
 const char *cli_self_digest(struct cli *cli); /* "" when it can't be read */
 #define TWICE_VERSION TWICE_VERSION_STRING
 
-/* ---- parsing (opts.c), used by main.c and the tests ---------------------------------------------- */
+/* ---- parsing (opts.c), used by main.c and the tests
+ * ---------------------------------------------- */
 
 /* Where a value came from, for --explain-config. */
 struct opt_source {

@@ -17,9 +17,12 @@ struct accept_conf {
 
 static const struct opt accept_opts[] = {
 	OPT(accept_conf, key, .name = "key", .arg = "FILE", .type = OPT_TEXT,
-	    .help = "SSH key to sign with (default: ~/.ssh/id_ed25519, else one made for this ledger)"),
-	OPT(accept_conf, note, .name = "note", .arg = "TEXT", .type = OPT_TEXT, .help = "a note that is signed too"),
-	OPT(accept_conf, as, .name = "as", .arg = "NAME", .type = OPT_TEXT, .help = "who signs (default: user@host)"),
+	    .help = "SSH key to sign with (default: ~/.ssh/id_ed25519, else one made for this "
+		    "ledger)"),
+	OPT(accept_conf, note, .name = "note", .arg = "TEXT", .type = OPT_TEXT,
+	    .help = "a note that is signed too"),
+	OPT(accept_conf, as, .name = "as", .arg = "NAME", .type = OPT_TEXT,
+	    .help = "who signs (default: user@host)"),
 	OPT(accept_conf, yes, .name = "yes", .type = OPT_FLAG, .help = "don't ask on a terminal"),
 	{ 0 },
 };
@@ -50,8 +53,9 @@ static int key_path(struct cli *cli, const char *given, char **ret, struct err *
 static int append_signed(struct cli *cli, const char *kind, const json_t *body, const char *who,
 			 const char *key, struct ledger_ref *ret, struct err *err)
 {
-	struct ledger_new e = { .kind = kind, .body = body, .by_id = who, .role = "human",
-				.at_ms = clock_wall_ms() };
+	struct ledger_new e = {
+		.kind = kind, .body = body, .by_id = who, .role = "human", .at_ms = clock_wall_ms()
+	};
 	struct ledger_draft draft CLEANUP(ledger_draft_release) = { 0 };
 	AUTO_FREE char *armored = NULL;
 
@@ -61,7 +65,8 @@ static int append_signed(struct cli *cli, const char *kind, const json_t *body, 
 	return ledger_draft_append(cli->ledger, &draft, armored, ret, err);
 }
 
-/* The first signer is made known by a key.add that his own key signs; later ones need a known key. */
+/* The first signer is made known by a key.add that his own key signs; later ones need a known key.
+ * */
 static int know_key(struct cli *cli, const char *key, const char *who, struct err *err)
 {
 	static const char *const roles[] = { "approver", "admin", NULL };
@@ -112,13 +117,14 @@ static int may_accept(struct cli *cli, const struct ledger_entry *e, struct err 
 	const char *contract = json_str_or(json_object_get(b, "contract"), "digest", "");
 
 	if (!streq(code, "accepted") && !streq(code, "accepted_with_note")) {
-		bail(err, ERR_BROKEN, "run %s is %s: it can't be signed as accepted", json_str_or(b, "run", ""),
-		     text_verdict_word(code));
+		bail(err, ERR_BROKEN, "run %s is %s: it can't be signed as accepted",
+		     json_str_or(b, "run", ""), text_verdict_word(code));
 		err_hint(err, "'twice why' says what would change that.");
 		return -ERR_BROKEN;
 	}
 	if (!streq(json_str_or(b, "workload", ""), cli->contract.workload.name))
-		return bail(err, ERR_UNSUPPORTED, "run %s is of workload '%s', this contract is '%s'",
+		return bail(err, ERR_UNSUPPORTED,
+			    "run %s is of workload '%s', this contract is '%s'",
 			    json_str_or(b, "run", ""), json_str_or(b, "workload", ""),
 			    cli->contract.workload.name);
 	if (!streq(contract, cli->contract.digest)) {
@@ -156,10 +162,12 @@ static int show(struct cli *cli, const struct ledger_entry *e, const struct acce
 			const json_t *x = json_array_get(changes, i);
 
 			if (json_bool_or(x, "material", true))
-				str_addf(&s, "  since then: %s %s %s -> %s\n", json_str_or(x, "layer", ""),
-					 json_str_or(x, "name", ""),
-					 json_str_or(json_object_get(x, "before"), "version", "(none or unknown)"),
-					 json_str_or(json_object_get(x, "after"), "version", "(none or unknown)"));
+				str_addf(&s, "  since then: %s %s %s -> %s\n",
+					 json_str_or(x, "layer", ""), json_str_or(x, "name", ""),
+					 json_str_or(json_object_get(x, "before"), "version",
+						     "(none or unknown)"),
+					 json_str_or(json_object_get(x, "after"), "version",
+						     "(none or unknown)"));
 		}
 	}
 	(void)err;
@@ -208,18 +216,27 @@ static int accept_run(struct cli *cli, const void *conf, json_t *v, struct err *
 static void accept_text(const json_t *v, struct str *out)
 {
 	str_addf(out, "%s: run %s is signed as accepted%s\n", json_str_or(v, "workload", ""),
-		 json_str_or(v, "run", ""), json_bool_or(v, "in_force", false) ? "" : ", but not in force yet");
+		 json_str_or(v, "run", ""),
+		 json_bool_or(v, "in_force", false) ? "" : ", but not in force yet");
 	if (!json_bool_or(v, "in_force", false))
 		str_addf(out, "  %s\n", json_str_or(v, "why", ""));
-	str_addf(out, "  sign-off %.16s, log size %lld, root %.16s\n", json_str_or(v, "signoff", ""),
-		 (long long)json_int_or(v, "log_size", 0), json_str_or(v, "log_root", ""));
+	str_addf(out, "  sign-off %.16s, log size %lld, root %.16s\n",
+		 json_str_or(v, "signoff", ""), (long long)json_int_or(v, "log_size", 0),
+		 json_str_or(v, "log_root", ""));
 	if (json_bool_or(v, "proven", false))
-		str_add(out, "  proven: accepted on more than one stack, or before and after a recovery\n");
+		str_add(out, "  proven: accepted on more than one stack, or before and after a "
+			     "recovery\n");
 }
 
 const struct cmd cmd_accept = {
-	.name = "accept", .group = GROUP_RUN, .args = "[RUN]", .max_args = 1,
+	.name = "accept",
+	.group = GROUP_RUN,
+	.args = "[RUN]",
+	.max_args = 1,
 	.help = "sign a run as accepted (the newest when none is named)",
-	.flags = CMD_CONTRACT | CMD_LEDGER_WRITE, .opts = accept_opts, .conf_size = sizeof(struct accept_conf),
-	.run = accept_run, .text = accept_text,
+	.flags = CMD_CONTRACT | CMD_LEDGER_WRITE,
+	.opts = accept_opts,
+	.conf_size = sizeof(struct accept_conf),
+	.run = accept_run,
+	.text = accept_text,
 };

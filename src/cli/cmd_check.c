@@ -24,7 +24,8 @@ static json_t *layers_json(unsigned mask)
 
 	for (int i = 0; i < LAYER_N; i++)
 		if (mask & 1u << i)
-			(void)json_array_append_new(a, json_string(check_layer_name((enum check_layer)i)));
+			(void)json_array_append_new(
+				a, json_string(check_layer_name((enum check_layer)i)));
 	return a;
 }
 
@@ -84,8 +85,11 @@ static int check_run_cmd(struct cli *cli, const void *conf, json_t *v, struct er
 	struct findings pins CLEANUP(findings_release) = { 0 };
 	struct stack known CLEANUP(stack_release) = { 0 }, now CLEANUP(stack_release) = { 0 };
 	AUTO_FREE char *cache = path_join(cli->ledger_dir, "digests");
-	struct run_capture rc = { .contract = &cli->contract, .dir = cli->dir, .quick = !c->full,
-				  .tool_version = TWICE_VERSION, .tool_digest = cli_self_digest(cli),
+	struct run_capture rc = { .contract = &cli->contract,
+				  .dir = cli->dir,
+				  .quick = !c->full,
+				  .tool_version = TWICE_VERSION,
+				  .tool_digest = cli_self_digest(cli),
 				  .cancel = &cli_cancel };
 	const struct acceptance *a = NULL;
 	int64_t start = clock_ns();
@@ -116,21 +120,25 @@ static int check_run_cmd(struct cli *cli, const void *conf, json_t *v, struct er
 
 static void check_text(const json_t *v, struct str *out)
 {
-	const json_t *reasons = json_object_get(v, "reasons"), *again = json_object_get(v, "run_again");
+	const json_t *reasons = json_object_get(v, "reasons"),
+		     *again = json_object_get(v, "run_again");
 	const json_t *pins = json_object_get(v, "pins"), *acc = json_object_get(v, "accepted");
 
 	str_addf(out, "%s: %s%s\n", json_str_or(v, "workload", ""), json_str_or(v, "state", ""),
-		 json_bool_or(v, "proven", false) ? " (proven: accepted on more than one stack)" : "");
+		 json_bool_or(v, "proven", false) ? " (proven: accepted on more than one stack)"
+						  : "");
 	if (acc) {
 		AUTO_FREE char *note = text_clean(sv_of(json_str_or(acc, "note", "")));
 
 		str_addf(out, "  accepted by %s at %s (run %s)%s%s\n", json_str_or(acc, "by", ""),
-			 json_str_or(acc, "at", ""), json_str_or(acc, "run", ""), note[0] ? ": " : "", note);
+			 json_str_or(acc, "at", ""), json_str_or(acc, "run", ""),
+			 note[0] ? ": " : "", note);
 		if (json_str_or(acc, "expires", NULL))
 			str_addf(out, "  expires %s\n", json_str_or(acc, "expires", ""));
 	}
 	for (size_t i = 0; i < json_array_size(reasons); i++) {
-		AUTO_FREE char *r = text_clean(sv_of(json_string_value(json_array_get(reasons, i))));
+		AUTO_FREE char *r =
+			text_clean(sv_of(json_string_value(json_array_get(reasons, i))));
 
 		str_addf(out, "  changed: %s\n", r);
 	}
@@ -149,9 +157,16 @@ static void check_text(const json_t *v, struct str *out)
 }
 
 const struct cmd cmd_check = {
-	.name = "check", .group = GROUP_RUN, .help = "is this stack still the accepted one? (milliseconds)",
-	.about = "For CI gates, prologs and probes. Runs no workload. Exit 0: accepted and inside its pins;\n"
-		 "1: stale, expired, never accepted, or a pin is violated; 2: something can't be read.",
-	.flags = CMD_CONTRACT | CMD_LEDGER_READ, .opts = check_opts, .conf_size = sizeof(struct check_conf),
-	.run = check_run_cmd, .text = check_text,
+	.name = "check",
+	.group = GROUP_RUN,
+	.help = "is this stack still the accepted one? (milliseconds)",
+	.about = "For CI gates, prologs and probes. Runs no workload. Exit 0: accepted and inside "
+		 "its pins;\n"
+		 "1: stale, expired, never accepted, or a pin is violated; 2: something can't be "
+		 "read.",
+	.flags = CMD_CONTRACT | CMD_LEDGER_READ,
+	.opts = check_opts,
+	.conf_size = sizeof(struct check_conf),
+	.run = check_run_cmd,
+	.text = check_text,
 };

@@ -12,8 +12,10 @@ static void words(const struct opt *opts, struct str *out)
 
 static void bash(struct str *out)
 {
-	str_add(out, "# bash completion for twice\n_twice()\n{\n\tlocal cur=${COMP_WORDS[COMP_CWORD]}\n"
-		     "\tlocal prev=${COMP_WORDS[COMP_CWORD-1]} words=\n\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"");
+	str_add(out,
+		"# bash completion for twice\n_twice()\n{\n\tlocal cur=${COMP_WORDS[COMP_CWORD]}\n"
+		"\tlocal prev=${COMP_WORDS[COMP_CWORD-1]} words=\n\tif [ \"$COMP_CWORD\" -eq 1 ]; "
+		"then\n\t\twords=\"");
 	for (size_t i = 0; cmds[i]; i++)
 		str_addf(out, "%s%s", i ? " " : "", cmds[i]->name);
 	str_add(out, "\"\n\telse\n\t\tcase ${COMP_WORDS[1]} in\n");
@@ -23,9 +25,11 @@ static void bash(struct str *out)
 		words(global_opts, out);
 		str_add(out, "\" ;;\n");
 	}
-	str_add(out, "\t\tesac\n\t\tcase $prev in\n\t\t--contract|--ledger|--render|--out|--key|--root|--save)\n"
+	str_add(out, "\t\tesac\n\t\tcase $prev "
+		     "in\n\t\t--contract|--ledger|--render|--out|--key|--root|--save)\n"
 		     "\t\t\tCOMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n\t\tesac\n\tfi\n"
-		     "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o default -F _twice twice\n");
+		     "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o default "
+		     "-F _twice twice\n");
 }
 
 static void quoted(const char *text, struct str *out)
@@ -48,7 +52,8 @@ static void zsh(struct str *out)
 		quoted(cmds[i]->help, out);
 		str_add(out, "'\n");
 	}
-	str_add(out, "\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
+	str_add(out, "\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command "
+		     "commands\n\t\treturn\n\tfi\n"
 		     "\tcase ${words[2]} in\n");
 	for (size_t i = 0; cmds[i]; i++) {
 		const struct opt *lists[] = { cmds[i]->opts, global_opts };
@@ -82,12 +87,15 @@ static void fish(struct str *out)
 	for (size_t i = 0; cmds[i]; i++) {
 		const struct opt *lists[] = { cmds[i]->opts, global_opts };
 
-		str_addf(out, "complete -c twice -n __fish_use_subcommand -f -a %s -d '", cmds[i]->name);
+		str_addf(out, "complete -c twice -n __fish_use_subcommand -f -a %s -d '",
+			 cmds[i]->name);
 		fish_text(cmds[i]->help, out);
 		str_add(out, "'\n");
 		for (size_t k = 0; k < 2; k++) {
 			for (const struct opt *o = lists[k]; o && o->name; o++) {
-				str_addf(out, "complete -c twice -n '__fish_seen_subcommand_from %s' -l %s%s -d '",
+				str_addf(out,
+					 "complete -c twice -n '__fish_seen_subcommand_from %s' -l "
+					 "%s%s -d '",
 					 cmds[i]->name, o->name, o->arg ? " -r" : "");
 				fish_text(o->help, out);
 				str_add(out, "'\n");
@@ -116,6 +124,11 @@ static int completion_run(struct cli *cli, const void *conf, json_t *v, struct e
 }
 
 const struct cmd cmd_completion = {
-	.name = "completion", .group = GROUP_TOOL, .args = "bash|zsh|fish", .min_args = 1, .max_args = 1,
-	.help = "print a completion script for a shell", .run = completion_run,
+	.name = "completion",
+	.group = GROUP_TOOL,
+	.args = "bash|zsh|fish",
+	.min_args = 1,
+	.max_args = 1,
+	.help = "print a completion script for a shell",
+	.run = completion_run,
 };

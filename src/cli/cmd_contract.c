@@ -23,7 +23,8 @@ static void check_pins(const struct contract *c, json_t *problems)
 		struct err err = ERR_INIT;
 
 		if (pin_valid(c->stack.pins.v[i].value, &err) < 0) {
-			AUTO_FREE char *text = xasprintf("pin '%s': %s", c->stack.pins.v[i].name, err.msg);
+			AUTO_FREE char *text =
+				xasprintf("pin '%s': %s", c->stack.pins.v[i].name, err.msg);
 			struct problem p = { 0, 0, text };
 
 			(void)json_array_append_new(problems, problem_json(&p));
@@ -120,7 +121,12 @@ static void contract_text(const json_t *v, struct str *out)
 }
 
 const struct cmd cmd_contract = {
-	.name = "contract", .group = GROUP_TOOL, .args = "check|show|help [FILE|TOPIC]", .min_args = 1,
-	.max_args = 2, .help = "check a contract, print its canonical form, explain its keys",
-	.run = contract_run, .text = contract_text,
+	.name = "contract",
+	.group = GROUP_TOOL,
+	.args = "check|show|help [FILE|TOPIC]",
+	.min_args = 1,
+	.max_args = 2,
+	.help = "check a contract, print its canonical form, explain its keys",
+	.run = contract_run,
+	.text = contract_text,
 };

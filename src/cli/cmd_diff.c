@@ -16,13 +16,16 @@ static const struct opt diff_opts[] = {
 	{ 0 },
 };
 
-static int stack_of(struct cli *cli, const char *name, struct stack *ret, char **label, struct err *err)
+static int stack_of(struct cli *cli, const char *name, struct stack *ret, char **label,
+		    struct err *err)
 {
 	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
 
 	if (streq(name, "now")) {
-		struct run_capture rc = { .contract = &cli->contract, .dir = cli->dir,
-					  .tool_version = TWICE_VERSION, .tool_digest = cli_self_digest(cli),
+		struct run_capture rc = { .contract = &cli->contract,
+					  .dir = cli->dir,
+					  .tool_version = TWICE_VERSION,
+					  .tool_digest = cli_self_digest(cli),
 					  .cancel = &cli_cancel };
 
 		*label = xstrdup("now");
@@ -35,13 +38,15 @@ static int stack_of(struct cli *cli, const char *name, struct stack *ret, char *
 		TRY(acceptances_read(cli->ledger, cli->contract.workload.name, &l, err));
 		a = acceptance_current(&l, clock_wall_ms());
 		if (!a)
-			return bail(err, ERR_UNSUPPORTED, "'%s' was never accepted", cli->contract.workload.name);
+			return bail(err, ERR_UNSUPPORTED, "'%s' was never accepted",
+				    cli->contract.workload.name);
 		*label = xasprintf("accepted run %s", a->run);
 		return run_stack_of(cli->ledger, a->intent, ret, err);
 	}
 	TRY(find_verdict(cli, name, &e, err));
 	*label = xasprintf("run %s", json_str_or(e.body, "run", ""));
-	return run_stack_of(cli->ledger, json_str_or(json_object_get(e.body, "intent"), "digest", ""), ret, err);
+	return run_stack_of(cli->ledger,
+			    json_str_or(json_object_get(e.body, "intent"), "digest", ""), ret, err);
 }
 
 static int diff_run(struct cli *cli, const void *conf, json_t *v, struct err *err)
@@ -74,8 +79,9 @@ static void diff_text(const json_t *v, struct str *out)
 {
 	const json_t *lines = json_object_get(v, "lines");
 
-	str_addf(out, "%s -> %s: %lld material change%s\n", json_str_or(v, "from", ""), json_str_or(v, "to", ""),
-		 (long long)json_int_or(v, "material", 0), json_int_or(v, "material", 0) == 1 ? "" : "s");
+	str_addf(out, "%s -> %s: %lld material change%s\n", json_str_or(v, "from", ""),
+		 json_str_or(v, "to", ""), (long long)json_int_or(v, "material", 0),
+		 json_int_or(v, "material", 0) == 1 ? "" : "s");
 	for (size_t i = 0; i < json_array_size(lines); i++) {
 		AUTO_FREE char *t = text_clean(sv_of(json_string_value(json_array_get(lines, i))));
 
@@ -84,9 +90,15 @@ static void diff_text(const json_t *v, struct str *out)
 }
 
 const struct cmd cmd_diff = {
-	.name = "diff", .group = GROUP_READ, .args = "[RUN|accepted [RUN|now]]", .max_args = 2,
+	.name = "diff",
+	.group = GROUP_READ,
+	.args = "[RUN|accepted [RUN|now]]",
+	.max_args = 2,
 	.help = "compare two stacks (the accepted one with this one)",
 	.about = "Exit 0: no material change; 1: there are some.",
-	.flags = CMD_CONTRACT | CMD_LEDGER_NEED, .opts = diff_opts, .conf_size = sizeof(struct diff_conf),
-	.run = diff_run, .text = diff_text,
+	.flags = CMD_CONTRACT | CMD_LEDGER_NEED,
+	.opts = diff_opts,
+	.conf_size = sizeof(struct diff_conf),
+	.run = diff_run,
+	.text = diff_text,
 };

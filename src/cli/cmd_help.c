@@ -33,8 +33,8 @@ static int help_run(struct cli *cli, const void *conf, json_t *v, struct err *er
 
 static void help_text(const json_t *v, struct str *out)
 {
-	static const char *const titles[GROUP_N] = { "accept a workload", "read what happened", "go back",
-						     "the tool" };
+	static const char *const titles[GROUP_N] = { "accept a workload", "read what happened",
+						     "go back", "the tool" };
 	const json_t *a = json_object_get(v, "commands");
 
 	str_add(out, "twice: is this workload still accepted?\n\nusage: twice COMMAND [options]\n");
@@ -44,13 +44,19 @@ static void help_text(const json_t *v, struct str *out)
 			const json_t *o = json_array_get(a, i);
 
 			if (json_int_or(o, "group", 0) == g)
-				str_addf(out, "  %-11s %s\n", json_str_or(o, "name", ""), json_str_or(o, "help", ""));
+				str_addf(out, "  %-11s %s\n", json_str_or(o, "name", ""),
+					 json_str_or(o, "help", ""));
 		}
 	}
 	str_add(out, "\n'twice COMMAND --help' says more; 'man twice' has it all.\n");
 }
 
 const struct cmd cmd_help = {
-	.name = "help", .group = GROUP_TOOL, .args = "[COMMAND]", .max_args = 1,
-	.help = "list the commands", .run = help_run, .text = help_text,
+	.name = "help",
+	.group = GROUP_TOOL,
+	.args = "[COMMAND]",
+	.max_args = 1,
+	.help = "list the commands",
+	.run = help_run,
+	.text = help_text,
 };

@@ -16,13 +16,16 @@ static const struct opt init_opts[] = {
 	OPT(init_conf, kind, .name = "kind", .arg = "KIND", .type = OPT_CHOICE, .def = "inference",
 	    .choices = kinds, .help = "what the workload is"),
 	OPT(init_conf, set, .name = "set", .arg = "NAME=VALUE", .type = OPT_LIST,
-	    .help = "fill in a value of the template (name, owner, start, model, ...); may be repeated"),
-	OPT(init_conf, force, .name = "force", .type = OPT_FLAG, .help = "overwrite a contract that is there"),
+	    .help = "fill in a value of the template (name, owner, start, model, ...); may be "
+		    "repeated"),
+	OPT(init_conf, force, .name = "force", .type = OPT_FLAG,
+	    .help = "overwrite a contract that is there"),
 	OPT(init_conf, show, .name = "print", .type = OPT_FLAG, .help = "print it, write nothing"),
 	{ 0 },
 };
 
-static int values_of(const struct strs *set, enum workload_kind kind, struct pairs *ret, struct err *err)
+static int values_of(const struct strs *set, enum workload_kind kind, struct pairs *ret,
+		     struct err *err)
 {
 	const char *const *names = contract_template_names(kind);
 
@@ -34,7 +37,8 @@ static int values_of(const struct strs *set, enum workload_kind kind, struct pai
 		AUTO_FREE char *k = sv_dup(name);
 
 		if (!value.p)
-			return bail(err, ERR_USAGE, "--set '%s' is not of the form NAME=VALUE", set->v[i]);
+			return bail(err, ERR_USAGE, "--set '%s' is not of the form NAME=VALUE",
+				    set->v[i]);
 		for (size_t n = 0; names[n]; n++)
 			known |= streq(names[n], k);
 		if (!known) {
@@ -84,6 +88,11 @@ static void init_text(const json_t *v, struct str *out)
 }
 
 const struct cmd cmd_init = {
-	.name = "init", .group = GROUP_RUN, .help = "write a first contract", .opts = init_opts,
-	.conf_size = sizeof(struct init_conf), .run = init_run, .text = init_text,
+	.name = "init",
+	.group = GROUP_RUN,
+	.help = "write a first contract",
+	.opts = init_opts,
+	.conf_size = sizeof(struct init_conf),
+	.run = init_run,
+	.text = init_text,
 };

@@ -12,13 +12,16 @@ struct log_conf {
 };
 
 static const struct opt log_opts[] = {
-	OPT(log_conf, workload, .name = "workload", .arg = "NAME", .type = OPT_TEXT, .help = "only of this workload"),
-	OPT(log_conf, kind, .name = "kind", .arg = "KIND", .type = OPT_TEXT, .help = "only entries of this kind"),
+	OPT(log_conf, workload, .name = "workload", .arg = "NAME", .type = OPT_TEXT,
+	    .help = "only of this workload"),
+	OPT(log_conf, kind, .name = "kind", .arg = "KIND", .type = OPT_TEXT,
+	    .help = "only entries of this kind"),
 	OPT(log_conf, verdict, .name = "verdict", .arg = "WORD", .type = OPT_TEXT,
 	    .help = "only verdicts of this sort: accepted, rejected, ..."),
-	OPT(log_conf, limit, .name = "limit", .arg = "N", .type = OPT_NUMBER, .def = "40", .min = 0, .max = 100000000,
-	    .help = "at most N, newest first; 0: all"),
-	OPT(log_conf, all, .name = "all", .type = OPT_FLAG, .help = "every kind; else runs, verdicts and what people did"),
+	OPT(log_conf, limit, .name = "limit", .arg = "N", .type = OPT_NUMBER, .def = "40", .min = 0,
+	    .max = 100000000, .help = "at most N, newest first; 0: all"),
+	OPT(log_conf, all, .name = "all", .type = OPT_FLAG,
+	    .help = "every kind; else runs, verdicts and what people did"),
 	{ 0 },
 };
 
@@ -31,9 +34,11 @@ struct listing {
 
 static bool shown(const struct listing *l, const struct ledger_entry *e)
 {
-	static const char *const usual[] = { "verdict", "signoff", "waiver", "waiver.revoke", "key.add",
-					     "key.revoke", "run.abandon", "drill", "ledger.genesis", "correction",
-					     "bisect.trial", "evidence.state", "baseline.set" };
+	static const char *const usual[] = { "verdict",       "signoff",      "waiver",
+					     "waiver.revoke", "key.add",      "key.revoke",
+					     "run.abandon",   "drill",        "ledger.genesis",
+					     "correction",    "bisect.trial", "evidence.state",
+					     "baseline.set" };
 	const char *scope = json_str_or(e->body, "scope", "");
 	bool usual_kind = streq(e->kind, "run.intent") && streq(scope, "run");
 
@@ -44,7 +49,8 @@ static bool shown(const struct listing *l, const struct ledger_entry *e)
 	if (l->c->workload && !streq(json_str_or(e->body, "workload", ""), l->c->workload))
 		return false;
 	return !l->c->verdict ||
-	       streq(json_str_or(json_object_get(e->body, "decision"), "verdict", ""), l->c->verdict);
+	       streq(json_str_or(json_object_get(e->body, "decision"), "verdict", ""),
+		     l->c->verdict);
 }
 
 static char *summary(const struct ledger_entry *e)
@@ -53,25 +59,30 @@ static char *summary(const struct ledger_entry *e)
 	const char *run = json_str_or(b, "run", ""), *w = json_str_or(b, "workload", "");
 
 	if (streq(e->kind, "verdict")) {
-		const char *why = json_str_or(json_array_get(json_object_get(d, "reasons"), 0), "text", "");
+		const char *why =
+			json_str_or(json_array_get(json_object_get(d, "reasons"), 0), "text", "");
 
-		return xasprintf("%s %s: %s%s%s", w, run, text_verdict_word(json_str_or(d, "verdict", "")),
+		return xasprintf("%s %s: %s%s%s", w, run,
+				 text_verdict_word(json_str_or(d, "verdict", "")),
 				 why[0] ? ": " : "", why);
 	}
 	if (streq(e->kind, "signoff"))
-		return xasprintf("%s %s: signed%s%s", w, run, json_str_or(b, "note", "")[0] ? ": " : "",
+		return xasprintf("%s %s: signed%s%s", w, run,
+				 json_str_or(b, "note", "")[0] ? ": " : "",
 				 json_str_or(b, "note", ""));
 	if (streq(e->kind, "run.abandon"))
 		return xasprintf("%s: %s", run, json_str_or(b, "reason", ""));
 	if (streq(e->kind, "run.intent") || streq(e->kind, "run.result"))
 		return xasprintf("%s %s: %s%s%s", w, run, json_str_or(b, "scope", ""),
-				 json_str_or(b, "state", NULL) ? " " : "", json_str_or(b, "state", ""));
+				 json_str_or(b, "state", NULL) ? " " : "",
+				 json_str_or(b, "state", ""));
 	if (streq(e->kind, "key.add"))
 		return xasprintf("key of %s", json_str_or(b, "holder", "?"));
 	if (streq(e->kind, "ledger.genesis"))
 		return xasprintf("%s", json_str_or(b, "origin", json_str_or(b, "purpose", "")));
 	if (streq(e->kind, "drill"))
-		return xasprintf("%s: %s %s", w, json_str_or(b, "what", ""), json_str_or(b, "result", ""));
+		return xasprintf("%s: %s %s", w, json_str_or(b, "what", ""),
+				 json_str_or(b, "result", ""));
 	return xstrdup(w);
 }
 
@@ -124,15 +135,21 @@ static void log_text(const json_t *v, struct str *out)
 		AUTO_FREE char *s = text_clean(sv_of(json_str_or(e, "summary", "")));
 		AUTO_FREE char *by = text_clean(sv_of(json_str_or(e, "by", "")));
 
-		str_addf(out, "%5lld  %.19sZ  %-14s %-20s %s\n", (long long)json_int_or(e, "seq", 0),
-			 json_str_or(e, "at", ""), json_str_or(e, "kind", ""), by, s);
+		str_addf(out, "%5lld  %.19sZ  %-14s %-20s %s\n",
+			 (long long)json_int_or(e, "seq", 0), json_str_or(e, "at", ""),
+			 json_str_or(e, "kind", ""), by, s);
 	}
 	if (json_bool_or(v, "more", false))
 		str_add(out, "       ... more with --limit 0\n");
 }
 
 const struct cmd cmd_log = {
-	.name = "log", .group = GROUP_READ, .help = "list what the ledger holds, newest first",
-	.flags = CMD_LEDGER_NEED, .opts = log_opts, .conf_size = sizeof(struct log_conf), .run = log_run,
+	.name = "log",
+	.group = GROUP_READ,
+	.help = "list what the ledger holds, newest first",
+	.flags = CMD_LEDGER_NEED,
+	.opts = log_opts,
+	.conf_size = sizeof(struct log_conf),
+	.run = log_run,
 	.text = log_text,
 };

@@ -11,7 +11,8 @@ struct rollback_conf {
 };
 
 static const struct opt rollback_opts[] = {
-	OPT(rollback_conf, dry_run, .name = "dry-run", .type = OPT_FLAG, .help = "only show what would be switched"),
+	OPT(rollback_conf, dry_run, .name = "dry-run", .type = OPT_FLAG,
+	    .help = "only show what would be switched"),
 	OPT(rollback_conf, no_run, .name = "no-run", .type = OPT_FLAG,
 	    .help = "switch and check the stack, but don't prove it by a run"),
 	{ 0 },
@@ -19,8 +20,11 @@ static const struct opt rollback_opts[] = {
 
 static int capture(struct cli *cli, struct stack *ret, struct err *err)
 {
-	struct run_capture rc = { .contract = &cli->contract, .dir = cli->dir, .tool_version = TWICE_VERSION,
-				  .tool_digest = cli_self_digest(cli), .cancel = &cli_cancel };
+	struct run_capture rc = { .contract = &cli->contract,
+				  .dir = cli->dir,
+				  .tool_version = TWICE_VERSION,
+				  .tool_digest = cli_self_digest(cli),
+				  .cancel = &cli_cancel };
 
 	return run_stack(&rc, ret, err);
 }
@@ -61,7 +65,8 @@ static json_t *texts(const struct strs *l)
 }
 
 /* What still differs once everything was switched; the stack's own word, not the commands'. */
-static int still_different(struct cli *cli, const struct acceptance *a, json_t *v, bool *ret, struct err *err)
+static int still_different(struct cli *cli, const struct acceptance *a, json_t *v, bool *ret,
+			   struct err *err)
 {
 	struct staleness s CLEANUP(staleness_release) = { 0 };
 	struct stack now CLEANUP(stack_release) = { 0 };
@@ -74,11 +79,14 @@ static int still_different(struct cli *cli, const struct acceptance *a, json_t *
 	return 0;
 }
 
-static int record(struct cli *cli, const struct acceptance *a, const struct switch_plan *p, bool back,
-		  int64_t took_ns, struct err *err)
+static int record(struct cli *cli, const struct acceptance *a, const struct switch_plan *p,
+		  bool back, int64_t took_ns, struct err *err)
 {
 	AUTO_JSON json_t *body = json_object();
-	struct ledger_new e = { .kind = "drill", .body = body, .by_id = cli->who, .role = "machine",
+	struct ledger_new e = { .kind = "drill",
+				.body = body,
+				.by_id = cli->who,
+				.role = "machine",
 				.at_ms = clock_wall_ms() };
 	struct ledger_ref ref;
 
@@ -87,7 +95,8 @@ static int record(struct cli *cli, const struct acceptance *a, const struct swit
 	json_put(body, "accepted", json_pack("{s:s}", "digest", a->signoff));
 	json_put(body, "steps", steps_json(p));
 	json_put_bool(body, "done", back);
-	json_put_str(body, "result", back ? "the accepted stack is in place" : "the stack still differs");
+	json_put_str(body, "result",
+		     back ? "the accepted stack is in place" : "the stack still differs");
 	json_put_int(body, "took_ns", took_ns);
 	return ledger_append(cli->ledger, &e, &ref, err);
 }
@@ -116,7 +125,8 @@ static int rollback_run(struct cli *cli, const void *conf, json_t *v, struct err
 	TRY(acceptances_read(cli->ledger, cli->contract.workload.name, &l, err));
 	a = acceptance_current(&l, clock_wall_ms());
 	if (!a) {
-		bail(err, ERR_UNSUPPORTED, "'%s' has no accepted run to go back to", cli->contract.workload.name);
+		bail(err, ERR_UNSUPPORTED, "'%s' has no accepted run to go back to",
+		     cli->contract.workload.name);
 		return -ERR_UNSUPPORTED;
 	}
 	TRY(plan(cli, a, &p, err));
@@ -130,7 +140,8 @@ static int rollback_run(struct cli *cli, const void *conf, json_t *v, struct err
 	for (size_t i = 0; i < p.n; i++) {
 		if (!p.v[i].needed)
 			continue;
-		cli_note(cli, "switching %s: %s -> %s", p.v[i].component, p.v[i].from ? p.v[i].from : "?", p.v[i].to);
+		cli_note(cli, "switching %s: %s -> %s", p.v[i].component,
+			 p.v[i].from ? p.v[i].from : "?", p.v[i].to);
 		TRY(run_switch(&cli->contract, cli->dir, &p.v[i], &cli_cancel, err));
 	}
 	TRY(still_different(cli, a, v, &differs, err));
@@ -143,8 +154,10 @@ static int rollback_run(struct cli *cli, const void *conf, json_t *v, struct err
 
 static void rollback_text(const json_t *v, struct str *out)
 {
-	const json_t *steps = json_object_get(v, "steps"), *missing = json_object_get(v, "no_switch_for");
-	const json_t *still = json_object_get(v, "still_different"), *proof = json_object_get(v, "proof");
+	const json_t *steps = json_object_get(v, "steps"),
+		     *missing = json_object_get(v, "no_switch_for");
+	const json_t *still = json_object_get(v, "still_different"),
+		     *proof = json_object_get(v, "proof");
 
 	str_addf(out, "%s: back to accepted run %s\n", json_str_or(v, "workload", ""),
 		 json_str_or(v, "accepted_run", ""));
@@ -158,9 +171,11 @@ static void rollback_text(const json_t *v, struct str *out)
 				 json_str_or(s, "to", ""));
 	}
 	for (size_t i = 0; i < json_array_size(missing); i++)
-		str_addf(out, "  no switch for: %s\n", json_string_value(json_array_get(missing, i)));
+		str_addf(out, "  no switch for: %s\n",
+			 json_string_value(json_array_get(missing, i)));
 	for (size_t i = 0; i < json_array_size(still); i++)
-		str_addf(out, "  still different: %s\n", json_string_value(json_array_get(still, i)));
+		str_addf(out, "  still different: %s\n",
+			 json_string_value(json_array_get(still, i)));
 	if (json_str_or(v, "state", NULL))
 		str_addf(out, "  the stack is now: %s\n", json_str_or(v, "state", ""));
 	if (proof) {
@@ -170,7 +185,12 @@ static void rollback_text(const json_t *v, struct str *out)
 }
 
 const struct cmd cmd_rollback = {
-	.name = "rollback", .group = GROUP_RECOVER, .help = "restore the accepted stack and prove it by running again",
-	.flags = CMD_CONTRACT | CMD_LEDGER_WRITE, .opts = rollback_opts, .conf_size = sizeof(struct rollback_conf),
-	.run = rollback_run, .text = rollback_text,
+	.name = "rollback",
+	.group = GROUP_RECOVER,
+	.help = "restore the accepted stack and prove it by running again",
+	.flags = CMD_CONTRACT | CMD_LEDGER_WRITE,
+	.opts = rollback_opts,
+	.conf_size = sizeof(struct rollback_conf),
+	.run = rollback_run,
+	.text = rollback_text,
 };

@@ -16,20 +16,22 @@ struct run_conf {
 static const struct opt run_opts[] = {
 	OPT(run_conf, layers, .name = "layer", .arg = "LAYER", .type = OPT_LIST,
 	    .help = "only this layer (may be repeated); such a run can't be accepted"),
-	OPT(run_conf, reps, .name = "reps", .arg = "N", .type = OPT_NUMBER, .def = "0", .min = 0, .max = 100,
-	    .help = "at most N repetitions now; the next run goes on with the series"),
+	OPT(run_conf, reps, .name = "reps", .arg = "N", .type = OPT_NUMBER, .def = "0", .min = 0,
+	    .max = 100, .help = "at most N repetitions now; the next run goes on with the series"),
 	OPT(run_conf, new_series, .name = "new-series", .arg = "REASON", .type = OPT_TEXT,
-	    .help = "start over instead of going on with this stack's series; the reason is recorded"),
+	    .help = "start over instead of going on with this stack's series; the reason is "
+		    "recorded"),
 	OPT(run_conf, keep_going, .name = "keep-going", .type = OPT_FLAG,
 	    .help = "do later layers although an earlier one failed"),
-	OPT(run_conf, keep_work, .name = "keep-work", .type = OPT_FLAG, .help = "leave the scratch folder"),
+	OPT(run_conf, keep_work, .name = "keep-work", .type = OPT_FLAG,
+	    .help = "leave the scratch folder"),
 	{ 0 },
 };
 
 static int layer_mask(const struct strs *l, unsigned *ret, struct err *err)
 {
-	static const char *const names[] = { "hardware", "communication", "framework", "workload",
-					     "recovery", NULL };
+	static const char *const names[] = { "hardware", "communication", "framework",
+					     "workload", "recovery",      NULL };
 
 	for (size_t i = 0; i < l->n; i++) {
 		enum check_layer layer;
@@ -48,7 +50,9 @@ static int run_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 {
 	const struct run_conf *c = conf;
 	struct run_done done CLEANUP(run_done_release) = { 0 };
-	struct run_env env = { .keep_going = c->keep_going, .max_reps = c->reps, .new_series = c->new_series,
+	struct run_env env = { .keep_going = c->keep_going,
+			       .max_reps = c->reps,
+			       .new_series = c->new_series,
 			       .keep_work = c->keep_work };
 
 	TRY(layer_mask(&c->layers, &env.layers, err));
@@ -63,9 +67,15 @@ static void run_text(const json_t *v, struct str *out)
 }
 
 const struct cmd cmd_run = {
-	.name = "run", .group = GROUP_RUN, .help = "do the layers, repeat the workload, give the verdict",
-	.about = "Compares with the accepted run when there is one. Ctrl-C ends it cleanly: what was measured is\n"
+	.name = "run",
+	.group = GROUP_RUN,
+	.help = "do the layers, repeat the workload, give the verdict",
+	.about = "Compares with the accepted run when there is one. Ctrl-C ends it cleanly: what "
+		 "was measured is\n"
 		 "kept, and the next run goes on with the series.",
-	.flags = CMD_CONTRACT | CMD_LEDGER_WRITE, .opts = run_opts, .conf_size = sizeof(struct run_conf),
-	.run = run_run, .text = run_text,
+	.flags = CMD_CONTRACT | CMD_LEDGER_WRITE,
+	.opts = run_opts,
+	.conf_size = sizeof(struct run_conf),
+	.run = run_run,
+	.text = run_text,
 };

@@ -10,11 +10,13 @@ struct show_conf {
 };
 
 static const struct opt show_opts[] = {
-	OPT(show_conf, out, .name = "out", .arg = "FILE", .type = OPT_TEXT, .help = "write evidence to a file"),
+	OPT(show_conf, out, .name = "out", .arg = "FILE", .type = OPT_TEXT,
+	    .help = "write evidence to a file"),
 	{ 0 },
 };
 
-static int show_blob(struct cli *cli, const char *digest, const char *out, json_t *v, struct err *err)
+static int show_blob(struct cli *cli, const char *digest, const char *out, json_t *v,
+		     struct err *err)
 {
 	AUTO_FREE char *bytes = NULL;
 	size_t n;
@@ -60,8 +62,8 @@ static int show_run(struct cli *cli, const void *conf, json_t *v, struct err *er
 	json_put(v, "entry", json_incref(entry));
 	TRY(ledger_signatures_of(cli->ledger, e.ref.leaf, &sigs, err));
 	for (size_t i = 0; i < sigs.n; i++)
-		(void)json_array_append_new(a, json_pack("{s:s, s:s}", "scheme", sigs.v[i].scheme, "signer",
-							 sigs.v[i].signer));
+		(void)json_array_append_new(a, json_pack("{s:s, s:s}", "scheme", sigs.v[i].scheme,
+							 "signer", sigs.v[i].signer));
 	return 0;
 }
 
@@ -87,7 +89,15 @@ static void show_text(const json_t *v, struct str *out)
 }
 
 const struct cmd cmd_show = {
-	.name = "show", .group = GROUP_READ, .args = "SEQ|LEAF|DIGEST", .min_args = 1, .max_args = 1,
-	.help = "print one entry, or a piece of evidence by its digest", .flags = CMD_LEDGER_NEED,
-	.opts = show_opts, .conf_size = sizeof(struct show_conf), .run = show_run, .text = show_text,
+	.name = "show",
+	.group = GROUP_READ,
+	.args = "SEQ|LEAF|DIGEST",
+	.min_args = 1,
+	.max_args = 1,
+	.help = "print one entry, or a piece of evidence by its digest",
+	.flags = CMD_LEDGER_NEED,
+	.opts = show_opts,
+	.conf_size = sizeof(struct show_conf),
+	.run = show_run,
+	.text = show_text,
 };

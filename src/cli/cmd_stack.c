@@ -25,8 +25,11 @@ static int stack_run(struct cli *cli, const void *conf, json_t *v, struct err *e
 	const struct stack_conf *c = conf;
 	struct stack s CLEANUP(stack_release) = { 0 };
 	bool with = !c->bare && file_exists(cli->contract_path);
-	struct run_capture rc = { .dir = cli->dir, .root = c->root, .tool_version = TWICE_VERSION,
-				  .tool_digest = cli_self_digest(cli), .cancel = &cli_cancel };
+	struct run_capture rc = { .dir = cli->dir,
+				  .root = c->root,
+				  .tool_version = TWICE_VERSION,
+				  .tool_digest = cli_self_digest(cli),
+				  .cancel = &cli_cancel };
 	char digest[65];
 
 	if (with) {
@@ -52,10 +55,12 @@ static void stack_text(const json_t *v, struct str *out)
 
 	for (size_t i = 0; i < json_array_size(a); i++) {
 		const json_t *c = json_array_get(a, i);
-		const char *l = json_str_or(c, "layer", ""), *digest = json_str_or(c, "digest", NULL);
+		const char *l = json_str_or(c, "layer", ""),
+			   *digest = json_str_or(c, "digest", NULL);
 		AUTO_FREE char *version = text_clean(sv_of(json_str_or(c, "version", "unknown")));
 
-		str_addf(out, "%-12s %-28s %s", streq(l, layer) ? "" : l, json_str_or(c, "name", ""), version);
+		str_addf(out, "%-12s %-28s %s", streq(l, layer) ? "" : l,
+			 json_str_or(c, "name", ""), version);
 		if (digest)
 			str_addf(out, "  %.19s", digest);
 		if (json_str_or(c, "requested", NULL))
@@ -74,6 +79,11 @@ static void stack_text(const json_t *v, struct str *out)
 }
 
 const struct cmd cmd_stack = {
-	.name = "stack", .group = GROUP_RUN, .help = "capture and show the stack", .opts = stack_opts,
-	.conf_size = sizeof(struct stack_conf), .run = stack_run, .text = stack_text,
+	.name = "stack",
+	.group = GROUP_RUN,
+	.help = "capture and show the stack",
+	.opts = stack_opts,
+	.conf_size = sizeof(struct stack_conf),
+	.run = stack_run,
+	.text = stack_text,
 };

@@ -15,8 +15,10 @@ struct verify_conf {
 static const struct opt verify_opts[] = {
 	OPT(verify_conf, recompute, .name = "recompute", .type = OPT_FLAG,
 	    .help = "decide every verdict again from the ledger alone"),
-	OPT(verify_conf, all, .name = "all", .type = OPT_FLAG, .help = "go on after the first fault"),
-	OPT(verify_conf, skip_blobs, .name = "skip-evidence", .type = OPT_FLAG, .help = "don't read the evidence"),
+	OPT(verify_conf, all, .name = "all", .type = OPT_FLAG,
+	    .help = "go on after the first fault"),
+	OPT(verify_conf, skip_blobs, .name = "skip-evidence", .type = OPT_FLAG,
+	    .help = "don't read the evidence"),
 	OPT(verify_conf, anchors, .name = "anchor", .arg = "FILE", .type = OPT_LIST,
 	    .help = "a checkpoint kept elsewhere; may be repeated"),
 	{ 0 },
@@ -56,10 +58,15 @@ static int verify_run(struct cli *cli, const void *conf, json_t *v, struct err *
 	static const int codes[] = { 0, 2, 1 };
 	const struct verify_conf *c = conf;
 	struct ledger_report r CLEANUP(ledger_report_release) = { 0 };
-	struct ledger_conf open = { .dir = cli->ledger_dir, .pg = cli->pg, .flags = LEDGER_READONLY };
+	struct ledger_conf open = { .dir = cli->ledger_dir,
+				    .pg = cli->pg,
+				    .flags = LEDGER_READONLY };
 	struct run_recompute_arg arg = { .schemas = checks_schemas() };
-	struct ledger_verify_conf vc = { .path = cli->args.n ? cli->args.v[0] : cli->ledger_dir, .pg = cli->pg,
-					 .all = c->all, .skip_blobs = c->skip_blobs, .now_ms = clock_wall_ms() };
+	struct ledger_verify_conf vc = { .path = cli->args.n ? cli->args.v[0] : cli->ledger_dir,
+					 .pg = cli->pg,
+					 .all = c->all,
+					 .skip_blobs = c->skip_blobs,
+					 .now_ms = clock_wall_ms() };
 	struct ledger *l CLEANUP(ledger_closep) = NULL;
 	struct err closed = ERR_INIT;
 	int worst;
@@ -79,7 +86,10 @@ static int verify_run(struct cli *cli, const void *conf, json_t *v, struct err *
 	TRY(ledger_verify(&vc, &r, err));
 	worst = (int)ledger_report_worst(&r);
 	json_put_str(v, "path", vc.path);
-	json_put_str(v, "state", worst == LEDGER_BROKEN ? "broken" : worst == LEDGER_MISSING ? "incomplete" : "intact");
+	json_put_str(v, "state",
+		     worst == LEDGER_BROKEN    ? "broken"
+		     : worst == LEDGER_MISSING ? "incomplete"
+					       : "intact");
 	findings(&r, v);
 	json_put_int(v, "size", (int64_t)r.size);
 	json_put_int(v, "blobs", (int64_t)r.blobs);
@@ -95,14 +105,16 @@ static void verify_text(const json_t *v, struct str *out)
 	bool outside = false;
 
 	str_addf(out, "%s: %s, %lld entries, %lld pieces of evidence, %lld signatures%s\n",
-		 json_str_or(v, "path", ""), json_str_or(v, "state", ""), (long long)json_int_or(v, "size", 0),
-		 (long long)json_int_or(v, "blobs", 0), (long long)json_int_or(v, "signatures", 0),
+		 json_str_or(v, "path", ""), json_str_or(v, "state", ""),
+		 (long long)json_int_or(v, "size", 0), (long long)json_int_or(v, "blobs", 0),
+		 (long long)json_int_or(v, "signatures", 0),
 		 json_bool_or(v, "recomputed", false) ? ", verdicts decided again" : "");
 	for (size_t i = 0; i < json_array_size(f); i++) {
 		const json_t *x = json_array_get(f, i);
 		AUTO_FREE char *t = text_clean(sv_of(json_str_or(x, "text", "")));
 
-		str_addf(out, "  %s %s", json_str_or(x, "severity", ""), json_str_or(x, "code", ""));
+		str_addf(out, "  %s %s", json_str_or(x, "severity", ""),
+			 json_str_or(x, "code", ""));
 		if (json_object_get(x, "seq"))
 			str_addf(out, " at entry %lld", (long long)json_int_or(x, "seq", 0));
 		str_addf(out, ": %s\n", t);
@@ -112,15 +124,26 @@ static void verify_text(const json_t *v, struct str *out)
 
 		outside |= !json_bool_or(x, "beside", true) && json_bool_or(x, "holds", false);
 		str_addf(out, "  anchor %s: size %lld, %s\n", json_str_or(x, "name", ""),
-			 (long long)json_int_or(x, "size", 0), json_bool_or(x, "holds", false) ? "holds" : "does not hold");
+			 (long long)json_int_or(x, "size", 0),
+			 json_bool_or(x, "holds", false) ? "holds" : "does not hold");
 	}
 	if (!outside)
-		str_add(out, "  no anchor outside this folder: whoever owns the machine and the ledger's key could have\n"
-			     "  rewritten it all (keep a copy of 'checkpoint' elsewhere, give it with --anchor)\n");
+		str_add(out, "  no anchor outside this folder: whoever owns the machine and the "
+			     "ledger's key could have\n"
+			     "  rewritten it all (keep a copy of 'checkpoint' elsewhere, give it "
+			     "with --anchor)\n");
 }
 
 const struct cmd cmd_verify = {
-	.name = "verify", .group = GROUP_READ, .args = "[DIR]", .max_args = 1, .help = "is the ledger intact?",
-	.about = "Exit 0: intact; 1: broken; 2: intact, but evidence is missing or an anchor is too old.",
-	.opts = verify_opts, .conf_size = sizeof(struct verify_conf), .run = verify_run, .text = verify_text,
+	.name = "verify",
+	.group = GROUP_READ,
+	.args = "[DIR]",
+	.max_args = 1,
+	.help = "is the ledger intact?",
+	.about = "Exit 0: intact; 1: broken; 2: intact, but evidence is missing or an anchor is "
+		 "too old.",
+	.opts = verify_opts,
+	.conf_size = sizeof(struct verify_conf),
+	.run = verify_run,
+	.text = verify_text,
 };

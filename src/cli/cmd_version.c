@@ -8,7 +8,8 @@ struct version_conf {
 };
 
 static const struct opt version_opts[] = {
-	OPT(version_conf, build, .name = "build", .type = OPT_FLAG, .help = "what this program was built with"),
+	OPT(version_conf, build, .name = "build", .type = OPT_FLAG,
+	    .help = "what this program was built with"),
 	{ 0 },
 };
 
@@ -45,6 +46,11 @@ static void version_text(const json_t *v, struct str *out)
 }
 
 const struct cmd cmd_version = {
-	.name = "version", .group = GROUP_TOOL, .help = "print the version", .opts = version_opts,
-	.conf_size = sizeof(struct version_conf), .run = version_run, .text = version_text,
+	.name = "version",
+	.group = GROUP_TOOL,
+	.help = "print the version",
+	.opts = version_opts,
+	.conf_size = sizeof(struct version_conf),
+	.run = version_run,
+	.text = version_text,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A verdict explained: what was compared, the numbers, a small plot, what would change it, what to do. */
+/* A verdict explained: what was compared, the numbers, a small plot, what would change it, what to
+ * do. */
 #include "cli/cmds.h"
 
 #include "base/err.h"
@@ -18,7 +19,8 @@ static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 	TRY(find_verdict(cli, cli->args.n ? cli->args.v[0] : NULL, &e, err));
 	json_put_str(v, "entry", e.ref.hex);
 	json_put(v, "body", json_incref(e.body));
-	/* The repetitions themselves, for the plot: candidate first, then the accepted ones it names. */
+	/* The repetitions themselves, for the plot: candidate first, then the accepted ones it
+	 * names. */
 	reps = json_object_get(e.body, "reps");
 	for (size_t i = 0; i < json_array_size(reps); i++) {
 		struct ledger_entry r CLEANUP(ledger_entry_release) = { 0 };
@@ -27,21 +29,27 @@ static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 		if (ledger_find(cli->ledger, hex, &r, err) < 0)
 			return err_wrap(err, "repetition %zu", i + 1);
 		if (json_object_get(r.body, "measured"))
-			(void)json_array_append_new(values, json_pack("{s:s, s:O}", "arm", "candidate", "measured",
-								      json_object_get(r.body, "measured")));
+			(void)json_array_append_new(
+				values, json_pack("{s:s, s:O}", "arm", "candidate", "measured",
+						  json_object_get(r.body, "measured")));
 	}
 	if (json_object_get(e.body, "intent")) {
 		struct ledger_entry in CLEANUP(ledger_entry_release) = { 0 };
 		const json_t *bank;
 
-		TRY(ledger_find(cli->ledger, json_str_or(json_object_get(e.body, "intent"), "digest", ""), &in, err));
+		TRY(ledger_find(cli->ledger,
+				json_str_or(json_object_get(e.body, "intent"), "digest", ""), &in,
+				err));
 		bank = json_object_get(in.body, "bank");
 		for (size_t i = 0; i < json_array_size(bank); i++) {
 			struct ledger_entry r CLEANUP(ledger_entry_release) = { 0 };
 
-			TRY(ledger_find(cli->ledger, json_str_or(json_array_get(bank, i), "digest", ""), &r, err));
-			(void)json_array_append_new(values, json_pack("{s:s, s:O}", "arm", "accepted", "measured",
-								      json_object_get(r.body, "measured")));
+			TRY(ledger_find(cli->ledger,
+					json_str_or(json_array_get(bank, i), "digest", ""), &r,
+					err));
+			(void)json_array_append_new(
+				values, json_pack("{s:s, s:O}", "arm", "accepted", "measured",
+						  json_object_get(r.body, "measured")));
 		}
 	}
 	return 0;
@@ -56,16 +64,19 @@ static double value_of(const json_t *rep, const char *name)
 	for (size_t i = 0; i < json_array_size(m); i++) {
 		const json_t *x = json_array_get(m, i);
 
-		if (streq(json_str_or(x, "name", ""), name) && json_is_integer(json_object_get(x, "value")))
+		if (streq(json_str_or(x, "name", ""), name) &&
+		    json_is_integer(json_object_get(x, "value")))
 			return (double)json_integer_value(json_object_get(x, "value"));
 	}
 	return NAN;
 }
 
-/* One line an arm: each repetition a mark on a scale from the smallest to the largest of both arms. */
+/* One line an arm: each repetition a mark on a scale from the smallest to the largest of both
+ * arms. */
 static void plot(const json_t *reps, const json_t *number, struct str *out)
 {
-	const char *name = json_str_or(number, "name", ""), *unit = json_str_or(number, "unit", "none");
+	const char *name = json_str_or(number, "name", ""),
+		   *unit = json_str_or(number, "unit", "none");
 	static const char *const arms[] = { "accepted", "candidate" };
 	double lo = INFINITY, hi = -INFINITY;
 
@@ -112,15 +123,20 @@ static void what_next(const json_t *body, struct str *out)
 	const char *code = json_str_or(json_object_get(body, "decision"), "verdict", "");
 
 	if (streq(code, "rejected"))
-		str_add(out, "\n  what would change it: a stack whose repetitions stay inside the margins above\n"
-			     "  what to do: 'twice diff' shows the change, 'twice rollback' goes back to what was accepted\n");
+		str_add(out, "\n  what would change it: a stack whose repetitions stay inside the "
+			     "margins above\n"
+			     "  what to do: 'twice diff' shows the change, 'twice rollback' goes "
+			     "back to what was accepted\n");
 	else if (streq(code, "inconclusive"))
-		str_add(out, "\n  what would change it: more repetitions ('twice run' goes on), or a wider margin in the "
+		str_add(out, "\n  what would change it: more repetitions ('twice run' goes on), or "
+			     "a wider margin in the "
 			     "contract\n");
 	else if (streq(code, "no_result"))
-		str_add(out, "\n  what would change it: every required check run and every deciding metric measured\n");
+		str_add(out, "\n  what would change it: every required check run and every "
+			     "deciding metric measured\n");
 	else if (streq(code, "baseline_void"))
-		str_add(out, "\n  what would change it: accept a run under the contract as it is now\n");
+		str_add(out,
+			"\n  what would change it: accept a run under the contract as it is now\n");
 }
 
 static void why_text(const json_t *v, struct str *out)
@@ -135,6 +151,12 @@ static void why_text(const json_t *v, struct str *out)
 }
 
 const struct cmd cmd_why = {
-	.name = "why", .group = GROUP_READ, .args = "[RUN]", .max_args = 1, .help = "explain a verdict",
-	.flags = CMD_CONTRACT | CMD_LEDGER_NEED, .run = why_run, .text = why_text,
+	.name = "why",
+	.group = GROUP_READ,
+	.args = "[RUN]",
+	.max_args = 1,
+	.help = "explain a verdict",
+	.flags = CMD_CONTRACT | CMD_LEDGER_NEED,
+	.run = why_run,
+	.text = why_text,
 };

@@ -107,7 +107,8 @@ const char *cli_self_digest(struct cli *cli)
 	return cli->self_digest;
 }
 
-/* ---- what a command needs ------------------------------------------------------------------------ */
+/* ---- what a command needs
+ * ------------------------------------------------------------------------ */
 
 static void cli_release(struct cli *cli)
 {
@@ -161,7 +162,9 @@ int cli_load_contract(struct cli *cli, struct err *err)
 static int open_ledger(struct cli *cli, struct err *err)
 {
 	AUTO_FREE char *origin = NULL;
-	struct ledger_conf conf = { .dir = cli->ledger_dir, .pg = cli->pg, .by_id = cli->machine,
+	struct ledger_conf conf = { .dir = cli->ledger_dir,
+				    .pg = cli->pg,
+				    .by_id = cli->machine,
 				    .now_ms = clock_wall_ms() };
 	unsigned flags = cli->cmd->flags;
 
@@ -170,7 +173,8 @@ static int open_ledger(struct cli *cli, struct err *err)
 
 		(void)gethostname(host, sizeof(host) - 1);
 		origin = xasprintf("twice.local/%s/%s", host,
-				   cli->contract.workload.name ? cli->contract.workload.name : "ledger");
+				   cli->contract.workload.name ? cli->contract.workload.name
+							       : "ledger");
 		conf.flags = LEDGER_CREATE;
 		conf.origin = origin;
 		conf.purpose = "acceptance of AI workloads";
@@ -195,7 +199,8 @@ static int prepare(struct cli *cli, const struct global_conf *g, struct err *err
 	cli->dir = path_real(dir);
 	if (!cli->dir)
 		cli->dir = xstrdup(dir);
-	if (g->ledger && (str_starts(g->ledger, "postgresql://") || str_starts(g->ledger, "postgres://"))) {
+	if (g->ledger &&
+	    (str_starts(g->ledger, "postgresql://") || str_starts(g->ledger, "postgres://"))) {
 		cli->pg = g->ledger;
 		cli->ledger_dir = path_join(cli->dir, ".twice");
 	} else {
@@ -208,14 +213,16 @@ static int prepare(struct cli *cli, const struct global_conf *g, struct err *err
 	return 0;
 }
 
-/* ---- the config file: "option = value" and "command.option = value" ------------------------------ */
+/* ---- the config file: "option = value" and "command.option = value"
+ * ------------------------------ */
 
 static int read_config(struct pairs *ret, struct err *err)
 {
-	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME"), *set = getenv("TWICE_CONFIG");
-	AUTO_FREE char *path = set ? xstrdup(set)
-			     : xdg ? xasprintf("%s/twice/config", xdg)
-				   : xasprintf("%s/.config/twice/config", home ? home : "");
+	const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME"),
+		   *set = getenv("TWICE_CONFIG");
+	AUTO_FREE char *path = set   ? xstrdup(set)
+			       : xdg ? xasprintf("%s/twice/config", xdg)
+				     : xasprintf("%s/.config/twice/config", home ? home : "");
 	AUTO_FREE char *text = NULL;
 	struct sv rest, line;
 	size_t n, number = 0;
@@ -237,7 +244,8 @@ static int read_config(struct pairs *ret, struct err *err)
 		value = line;
 		(void)sv_split(&value, '=', &key);
 		if (!value.p)
-			return bail(err, ERR_PARSE, "%s:%zu: not of the form 'option = value'", path, number);
+			return bail(err, ERR_PARSE, "%s:%zu: not of the form 'option = value'",
+				    path, number);
 		AUTO_FREE char *k = sv_dup(sv_trim(key));
 		AUTO_FREE char *v = sv_dup(sv_trim(value));
 
@@ -246,7 +254,8 @@ static int read_config(struct pairs *ret, struct err *err)
 	return 0;
 }
 
-/* ---- printing ------------------------------------------------------------------------------------- */
+/* ---- printing
+ * ------------------------------------------------------------------------------------- */
 
 static int put(const char *text)
 {
@@ -335,7 +344,8 @@ static int render(struct cli *cli, const char *path, struct err *err)
 	TRY(file_read(path, 256 * MIB, &text, &n, err));
 	TRY(json_read((struct sv){ text, n }, path, &v, err));
 	if (!streq(json_str_or(v, "command", ""), cli->cmd->name))
-		return bail(err, ERR_PARSE, "'%s' is no result of 'twice %s'", path, cli->cmd->name);
+		return bail(err, ERR_PARSE, "'%s' is no result of 'twice %s'", path,
+			    cli->cmd->name);
 	cli->json = false;
 	(void)print_value(cli, v);
 	return (int)json_int_or(v, "exit", 0);
@@ -353,8 +363,10 @@ static void help(const struct cmd *c, struct str *out)
 	}
 	str_add(out, "\nfor every command:\n");
 	opts_help(global_opts, out);
-	str_addf(out, "\nexit codes: 0 yes, 1 no, 2 cannot say, 3 could not run here, 64 usage, 65 bad input,\n"
-		      "70 a bug, 74 I/O. More: man twice-%s\n",
+	str_addf(out,
+		 "\nexit codes: 0 yes, 1 no, 2 cannot say, 3 could not run here, 64 usage, 65 bad "
+		 "input,\n"
+		 "70 a bug, 74 I/O. More: man twice-%s\n",
 		 c->name);
 }
 
@@ -363,7 +375,8 @@ static void explain(const struct opt_sources *src)
 	struct str out CLEANUP(str_release) = { 0 };
 
 	for (size_t i = 0; i < src->n; i++)
-		str_addf(&out, "%-20s %-14s %s\n", src->v[i].name, src->v[i].where, src->v[i].value);
+		str_addf(&out, "%-20s %-14s %s\n", src->v[i].name, src->v[i].where,
+			 src->v[i].value);
 	(void)put(str_text(&out));
 }
 
@@ -381,9 +394,11 @@ static int check_args(const struct cli *cli, struct err *err)
 	return 0;
 }
 
-/* ---- one command ------------------------------------------------------------------------------------ */
+/* ---- one command
+ * ------------------------------------------------------------------------------------ */
 
-static int run_ready(struct cli *cli, const struct global_conf *g, const void *conf, struct err *err)
+static int run_ready(struct cli *cli, const struct global_conf *g, const void *conf,
+		     struct err *err)
 {
 	AUTO_JSON json_t *v = json_object();
 	AUTO_FREE char *schema = xasprintf("twice.%s/1", cli->cmd->name);
@@ -410,8 +425,9 @@ static int run_cmd(struct cli *cli, const char *const *argv)
 	AUTO_FREE void *conf = xcalloc(1, MAX(cli->cmd->conf_size, (size_t)1));
 	struct opt_sources src CLEANUP(opt_sources_release) = { 0 };
 	struct pairs file CLEANUP(pairs_release) = { 0 };
-	struct opt_input in = { .argv = argv, .command = cli->cmd->name, .file = &file,
-				.use_env = true };
+	struct opt_input in = {
+		.argv = argv, .command = cli->cmd->name, .file = &file, .use_env = true
+	};
 	struct err err = ERR_INIT;
 	int rc = read_config(&file, &err);
 
@@ -451,7 +467,8 @@ static int unknown_command(const char *name)
 		all[i] = cmds[i]->name;
 	bail(&err, ERR_USAGE, "unknown command '%s'", clean);
 	if (nearest_name(name, all))
-		err_hint(&err, "Did you mean '%s'? 'twice help' lists all.", nearest_name(name, all));
+		err_hint(&err, "Did you mean '%s'? 'twice help' lists all.",
+			 nearest_name(name, all));
 	else
 		err_hint(&err, "'twice help' lists all commands.");
 	return print_error(NULL, false, &err);

@@ -14,7 +14,8 @@ const struct opt global_opts[] = {
 	    .help = "the ledger's folder (default: .twice beside the contract)"),
 	OPT(global_conf, json, .name = "json", .type = OPT_FLAG,
 	    .help = "print the result as JSON on stdout"),
-	OPT(global_conf, quiet, .name = "quiet", .type = OPT_FLAG, .help = "no progress and no notes"),
+	OPT(global_conf, quiet, .name = "quiet", .type = OPT_FLAG,
+	    .help = "no progress and no notes"),
 	OPT(global_conf, verbose, .name = "verbose", .type = OPT_FLAG, .help = "more detail"),
 	OPT(global_conf, render, .name = "render", .arg = "FILE", .type = OPT_TEXT,
 	    .help = "print the text of a result saved with --json, and do nothing else"),
@@ -40,7 +41,8 @@ static const struct opt *find(const struct opt *opts, struct sv name)
 	return NULL;
 }
 
-static int unknown(const struct opt *global, const struct opt *opts, struct sv name, struct err *err)
+static int unknown(const struct opt *global, const struct opt *opts, struct sv name,
+		   struct err *err)
 {
 	AUTO_FREE char *got = sv_dup(name);
 	AUTO_FREE char *shown = text_clean(name);
@@ -83,7 +85,8 @@ static int set(const struct opt *o, void *conf, const char *text, struct err *er
 	switch (o->type) {
 	case OPT_FLAG:
 		if (!streq(text, "true") && !streq(text, "false"))
-			return bail(err, ERR_USAGE, "--%s: '%s' is neither true nor false", o->name, text);
+			return bail(err, ERR_USAGE, "--%s: '%s' is neither true nor false", o->name,
+				    text);
 		*(bool *)at = streq(text, "true");
 		return 0;
 	case OPT_TEXT:
@@ -102,7 +105,8 @@ static int set(const struct opt *o, void *conf, const char *text, struct err *er
 	case OPT_TIME:
 	default:
 		if (!quantity_parse(sv_of(text), &d, &u) || u != UNIT_NS || d < 0 || d > 9e18)
-			return bail(err, ERR_USAGE, "--%s: '%s' is no time such as '30 s'", o->name, text);
+			return bail(err, ERR_USAGE, "--%s: '%s' is no time such as '30 s'", o->name,
+				    text);
 		i = (int64_t)d;
 	}
 	if (o->max > o->min && (i < o->min || i > o->max)) {
@@ -110,7 +114,8 @@ static int set(const struct opt *o, void *conf, const char *text, struct err *er
 			AUTO_FREE char *a = duration_text(o->min);
 			AUTO_FREE char *b = duration_text(o->max);
 
-			return bail(err, ERR_USAGE, "--%s: '%s' is not between %s and %s", o->name, text, a, b);
+			return bail(err, ERR_USAGE, "--%s: '%s' is not between %s and %s", o->name,
+				    text, a, b);
 		}
 		return bail(err, ERR_USAGE, "--%s: %s is not between %lld and %lld", o->name, text,
 			    (long long)o->min, (long long)o->max);
@@ -208,8 +213,8 @@ static int missing(const struct opt *opts, const struct opt_sources *src, struct
 	for (; opts && opts->name; opts++) {
 		for (size_t i = 0; opts->need && i < src->n; i++)
 			if (streq(src->v[i].name, opts->name) && streq(src->v[i].where, "default"))
-				return bail(err, ERR_USAGE, "option '--%s %s' is needed", opts->name,
-					    opts->arg);
+				return bail(err, ERR_USAGE, "option '--%s %s' is needed",
+					    opts->name, opts->arg);
 	}
 	return 0;
 }

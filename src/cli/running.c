@@ -12,8 +12,8 @@ static void on_progress(void *arg, const struct run_progress *p)
 	AUTO_FREE char *left = p->left_ns >= 0 ? duration_text(p->left_ns) : NULL;
 	AUTO_FREE char *live = text_clean(sv_of(p->live));
 
-	cli_progress(cli, false, "%s: %s%s%s%s%s", check_layer_name(p->layer), p->what, live[0] ? " | " : "",
-		     live, left ? " | left " : "", left ? left : "");
+	cli_progress(cli, false, "%s: %s%s%s%s%s", check_layer_name(p->layer), p->what,
+		     live[0] ? " | " : "", live, left ? " | left " : "", left ? left : "");
 }
 
 static void clear_line(struct cli *cli)
@@ -29,7 +29,8 @@ static void on_outcome(void *arg, const struct outcome *o)
 	AUTO_FREE char *reason = text_clean(sv_of(o->reason ? o->reason : ""));
 
 	clear_line(cli);
-	cli_note(cli, "%-8s %s (%s)%s%s", result_name(o->result), o->check, took, reason[0] ? ": " : "", reason);
+	cli_note(cli, "%-8s %s (%s)%s%s", result_name(o->result), o->check, took,
+		 reason[0] ? ": " : "", reason);
 }
 
 static void on_rep(void *arg, const struct rep *r)
@@ -39,8 +40,8 @@ static void on_rep(void *arg, const struct rep *r)
 	struct str s CLEANUP(str_release) = { 0 };
 
 	for (size_t i = 0; i < cli->contract.workload_check.objectives.n; i++) {
-		const struct measurement *m =
-			measurements_find(&r->measured, cli->contract.workload_check.objectives.v[i].metric);
+		const struct measurement *m = measurements_find(
+			&r->measured, cli->contract.workload_check.objectives.v[i].metric);
 
 		if (m) {
 			AUTO_FREE char *t = quantity_text(m->value, m->unit);
@@ -49,8 +50,8 @@ static void on_rep(void *arg, const struct rep *r)
 		}
 	}
 	clear_line(cli);
-	cli_note(cli, "%-8s repetition %d: %s%s%s", states[r->state], r->index + 1, r->reason ? r->reason : "",
-		 r->reason && s.n ? "; " : "", str_text(&s));
+	cli_note(cli, "%-8s repetition %d: %s%s%s", states[r->state], r->index + 1,
+		 r->reason ? r->reason : "", r->reason && s.n ? "; " : "", str_text(&s));
 }
 
 static void on_note(void *arg, const char *text)
@@ -107,12 +108,14 @@ void running_text(const json_t *v, struct str *out)
 	const char *code = json_str_or(v, "verdict", NULL);
 
 	if (!code) {
-		str_addf(out, "run %s was interrupted; what it measured is kept, 'twice run' goes on\n",
+		str_addf(out,
+			 "run %s was interrupted; what it measured is kept, 'twice run' goes on\n",
 			 json_str_or(v, "run", ""));
 		return;
 	}
 	text_verdict(json_object_get(v, "body"), /* long_form= */ true, out);
-	if (json_bool_or(v, "already_decided", false) && json_object_get(json_object_get(v, "body"), "reps"))
+	if (json_bool_or(v, "already_decided", false) &&
+	    json_object_get(json_object_get(v, "body"), "reps"))
 		str_add(out, "  no repetition was made: the series had its answer already\n");
 	if (streq(code, "accepted") || streq(code, "accepted_with_note"))
 		str_addf(out, "\n  sign it with: twice accept %s\n", json_str_or(v, "run", ""));

@@ -6,7 +6,8 @@
 #include "run/run.h"
 
 /* env holds the options; the rest is filled in here. */
-int running_contract(struct cli *cli, struct run_env *env, struct run_done *ret, struct err *err) MUST_USE;
+int running_contract(struct cli *cli, struct run_env *env, struct run_done *ret,
+		     struct err *err) MUST_USE;
 void running_value(const struct run_done *done, json_t *v);
 void running_text(const json_t *v, struct str *out);
 int running_exit(const struct run_done *done);

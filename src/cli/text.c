@@ -34,8 +34,8 @@ static void list(const json_t *a, const char *lead, struct str *out)
 {
 	for (size_t i = 0; i < json_array_size(a); i++) {
 		const json_t *x = json_array_get(a, i);
-		AUTO_FREE char *t = text_clean(
-			sv_of(json_is_string(x) ? json_string_value(x) : json_str_or(x, "text", "")));
+		AUTO_FREE char *t = text_clean(sv_of(
+			json_is_string(x) ? json_string_value(x) : json_str_or(x, "text", "")));
 
 		str_addf(out, "  %s%s\n", lead, t);
 	}
@@ -44,8 +44,8 @@ static void list(const json_t *a, const char *lead, struct str *out)
 static void numbers(const json_t *a, struct str *out)
 {
 	if (json_array_size(a))
-		str_addf(out, "\n  %-24s %12s %12s %10s %-26s %-10s %s\n", "metric", "accepted", "now", "worse by",
-			 "[interval]", "margin", "limit");
+		str_addf(out, "\n  %-24s %12s %12s %10s %-26s %-10s %s\n", "metric", "accepted",
+			 "now", "worse by", "[interval]", "margin", "limit");
 	for (size_t i = 0; i < json_array_size(a); i++) {
 		const json_t *x = json_array_get(a, i);
 		const char *unit = json_str_or(x, "unit", "none");
@@ -57,12 +57,13 @@ static void numbers(const json_t *a, struct str *out)
 		AUTO_FREE char *hi = text_percent_e9(json_object_get(x, "high_e9"), abs);
 		AUTO_FREE char *margin = text_percent_e9(json_object_get(x, "margin_e9"), abs);
 		AUTO_FREE char *limit = text_value(json_object_get(x, "limit"), unit);
-		AUTO_FREE char *bounds = xasprintf("[%s, %s] %lld %%", lo, hi,
-						   (long long)(json_int_or(x, "level_e9", 0) + 5000000) / 10000000);
+		AUTO_FREE char *bounds =
+			xasprintf("[%s, %s] %lld %%", lo, hi,
+				  (long long)(json_int_or(x, "level_e9", 0) + 5000000) / 10000000);
 		bool compared = json_object_get(x, "shift_e9") != NULL;
 
-		str_addf(out, "  %-24s %12s %12s %10s %-26s %-10s %s\n", json_str_or(x, "name", ""), before, now,
-			 compared ? shift : "-", compared ? bounds : "-",
+		str_addf(out, "  %-24s %12s %12s %10s %-26s %-10s %s\n", json_str_or(x, "name", ""),
+			 before, now, compared ? shift : "-", compared ? bounds : "-",
 			 json_bool_or(x, "gate", false) ? margin : "-", limit);
 	}
 }
@@ -78,8 +79,9 @@ static void suspects(const json_t *d, struct str *out)
 	for (size_t i = 0; i < json_array_size(a) && i < 5; i++) {
 		const json_t *s = json_array_get(a, i);
 
-		str_addf(out, "  suspect %zu: %s (owner: %s, weight %lld %%)\n", i + 1, json_str_or(s, "change", ""),
-			 json_str_or(s, "owner", ""), (long long)(json_int_or(s, "share_e9", 0) / 10000000));
+		str_addf(out, "  suspect %zu: %s (owner: %s, weight %lld %%)\n", i + 1,
+			 json_str_or(s, "change", ""), json_str_or(s, "owner", ""),
+			 (long long)(json_int_or(s, "share_e9", 0) / 10000000));
 	}
 	list(json_object_get(d, "reasons"), "because ", out);
 	list(json_object_get(d, "must_not"), "mind: ", out);

@@ -287,7 +287,8 @@ static const struct field load_fields[] = {
 	FIELD(load_spec, seed, .type = FIELD_INT, .def = "1", .min = "0",
 	      .help = "of arrivals; the same for all runs that are compared"),
 	FIELD_AS("client_lag", load_spec, client_lag_ns, .type = FIELD_DURATION, .max = "10 s",
-		 .help = "how late our own client may be before its timing can't be used; else strict"),
+		 .help = "how late our own client may be before its timing can't be used; else "
+			 "strict"),
 	FIELD(load_spec, max_in_flight, .type = FIELD_INT, .def = "4096", .min = "1",
 	      .max = "100000", .help = "more wait at the client, which counts in their latency"),
 	FIELD(load_spec, key_env, .type = FIELD_STR, .help = "variable that holds the API key"),

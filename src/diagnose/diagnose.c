@@ -34,24 +34,21 @@ void diagnosis_release(struct diagnosis *d)
 }
 
 /*
- * Percent of causes by layer in the public reports, then by symptom: slower and wrong point at kernel
- * libraries, engines and communication; no start at driver, image, orchestrator; resume at the framework.
- * Public reports select software, so hardware, firmware and host get a floor instead of their share.
+ * Percent of causes by layer in the public reports, then by symptom: slower and wrong point at
+ * kernel
+ * libraries, engines and communication; no start at driver, image, orchestrator; resume at the
+ * framework.
+ * Public reports select software, so hardware, firmware and host get a floor instead of their
+ * share.
  */
 static const double weights[CL_N][5] = {
 	/*		   slower wrong start resume other */
-	[CL_HARDWARE] = { 4, 3, 4, 1, 4 },
-	[CL_FIRMWARE] = { 4, 2, 4, 1, 3 },
-	[CL_HOST] = { 8, 1, 6, 2, 5 },
-	[CL_DRIVER] = { 10, 6, 20, 3, 12 },
-	[CL_RUNTIME] = { 7, 7, 8, 3, 7 },
-	[CL_COMMLIB] = { 12, 6, 8, 4, 10 },
-	[CL_KERNELLIB] = { 25, 30, 8, 4, 15 },
-	[CL_FRAMEWORK] = { 8, 10, 8, 40, 10 },
-	[CL_ENGINE] = { 18, 16, 12, 8, 13 },
-	[CL_MODEL] = { 4, 12, 3, 4, 3 },
-	[CL_IMAGE] = { 5, 4, 16, 4, 8 },
-	[CL_PLATFORM] = { 5, 1, 10, 8, 6 },
+	[CL_HARDWARE] = { 4, 3, 4, 1, 4 },     [CL_FIRMWARE] = { 4, 2, 4, 1, 3 },
+	[CL_HOST] = { 8, 1, 6, 2, 5 },         [CL_DRIVER] = { 10, 6, 20, 3, 12 },
+	[CL_RUNTIME] = { 7, 7, 8, 3, 7 },      [CL_COMMLIB] = { 12, 6, 8, 4, 10 },
+	[CL_KERNELLIB] = { 25, 30, 8, 4, 15 }, [CL_FRAMEWORK] = { 8, 10, 8, 40, 10 },
+	[CL_ENGINE] = { 18, 16, 12, 8, 13 },   [CL_MODEL] = { 4, 12, 3, 4, 3 },
+	[CL_IMAGE] = { 5, 4, 16, 4, 8 },       [CL_PLATFORM] = { 5, 1, 10, 8, 6 },
 	[CL_APPLICATION] = { 6, 6, 5, 8, 6 },
 };
 
@@ -68,12 +65,16 @@ static enum diagnosis_symptom symptom_of(const struct diagnose_in *in)
 		const char *code = v->reasons.v[i].code, *about = v->reasons.v[i].about;
 
 		failed |= streq(code, "repetition_failed");
-		wrong |= about && (strstr(about, "answers") || strstr(about, "loss") || strstr(about, "eval") ||
-				   strstr(about, "samples_to_target") || strstr(about, "accuracy"));
+		wrong |= about && (strstr(about, "answers") || strstr(about, "loss") ||
+				   strstr(about, "eval") || strstr(about, "samples_to_target") ||
+				   strstr(about, "accuracy"));
 		slow |= streq(code, "regressed") || streq(code, "gross_regression") ||
 			streq(code, "objective_missed");
 	}
-	return wrong ? SYMPTOM_WRONG : slow ? SYMPTOM_SLOWER : failed ? SYMPTOM_NO_START : SYMPTOM_OTHER;
+	return wrong    ? SYMPTOM_WRONG
+	       : slow   ? SYMPTOM_SLOWER
+	       : failed ? SYMPTOM_NO_START
+			: SYMPTOM_OTHER;
 }
 
 static double score(const struct change *c, enum diagnosis_symptom s)
@@ -86,7 +87,8 @@ static double score(const struct change *c, enum diagnosis_symptom s)
 	/* What could be read on one side only may not have changed at all. */
 	if ((c->before && !c->before->version) || (c->after && !c->after->version))
 		w *= 0.3;
-	/* The tool that measures is part of the stack, and its own digest changes with each build. */
+	/* The tool that measures is part of the stack, and its own digest changes with each build.
+	 * */
 	if (streq(change_name(c), "twice"))
 		w *= 0.2;
 	return w;
@@ -148,26 +150,32 @@ static void explain(const struct diagnose_in *in, struct diagnosis *d)
 
 	(void)in;
 	if (!first) {
-		strs_add(&d->reasons, "nothing that was captured has changed since the accepted run");
+		strs_add(&d->reasons,
+			 "nothing that was captured has changed since the accepted run");
 		strs_add(&d->must_not, "do not blame a component of the stack: none changed");
-		d->next = xstrdup("run again on the accepted stack (twice run): if it is rejected too, look at the "
+		d->next = xstrdup("run again on the accepted stack (twice run): if it is rejected "
+				  "too, look at the "
 				  "machine, its neighbours and what is not captured");
 		return;
 	}
 	if (d->suspects.n == 1) {
 		d->confidence = DIAGNOSIS_MEDIUM;
-		strs_addf(&d->reasons, "%s is the only component that changed since the accepted run",
+		strs_addf(&d->reasons,
+			  "%s is the only component that changed since the accepted run",
 			  first->component);
 	} else if (first->share >= 0.6) {
 		d->confidence = DIAGNOSIS_LOW;
-		strs_addf(&d->reasons, "%zu components changed; for '%s' the %s layer is the usual cause",
+		strs_addf(&d->reasons,
+			  "%zu components changed; for '%s' the %s layer is the usual cause",
 			  d->suspects.n, symptoms[d->symptom], component_layer_name(first->layer));
 	} else {
 		d->confidence = DIAGNOSIS_UNDETERMINED;
 		strs_addf(&d->reasons, "%zu components changed and none stands out", d->suspects.n);
 	}
-	strs_add(&d->must_not, "a change that came together with a regression is a trigger, not yet the cause");
-	d->next = xasprintf("put back only '%s' and run again; then the other way round", first->component);
+	strs_add(&d->must_not,
+		 "a change that came together with a regression is a trigger, not yet the cause");
+	d->next = xasprintf("put back only '%s' and run again; then the other way round",
+			    first->component);
 }
 
 void diagnose(const struct diagnose_in *in, struct diagnosis *ret)

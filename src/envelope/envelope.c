@@ -45,7 +45,8 @@ json_t *findings_to_json(const struct findings *l)
 	return a;
 }
 
-/* ---- one component -------------------------------------------------------------------------------- */
+/* ---- one component
+ * -------------------------------------------------------------------------------- */
 
 struct answer {
 	enum finding_kind kind;

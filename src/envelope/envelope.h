@@ -10,7 +10,8 @@
  *	>=1.2,<2	  all of the parts must hold: >= > <= < != ==, compared by version_compare
  *	sha256:HEX	  the digest of what was really loaded begins with HEX (at least 12 digits)
  *	a || b		  one of them
- *	NAME@REV	  a model: REV is the version, the label, or how the digest begins; where only
+ *	NAME@REV	  a model: REV is the version, the label, or how the digest begins; where
+ * 	only
  *			  the digest of the files is known and differs, the finding is unknown
  *
  * The component is NAME, or LAYER/NAME; a bare NAME that stands in two layers must fit in both. Its
@@ -18,7 +19,8 @@
  * word that begins with a digit, so "openblas 0.3.*", "0.3.21", ">=0.3.20" and plain "openblas" all
  * fit the component blas with "openblas 0.3.21+ds-4". Comparisons use that word alone.
  *
- * A component that is absent or unknown is an unknown finding, "none found" is a violation: neither is
+ * A component that is absent or unknown is an unknown finding, "none found" is a violation:
+ * neither is
  * ever ok.
  */
 #pragma once

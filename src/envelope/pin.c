@@ -114,9 +114,11 @@ int pin_valid(const char *pattern, struct err *err)
 	return 0;
 }
 
-/* ---- fitting -------------------------------------------------------------------------------------- */
+/* ---- fitting
+ * -------------------------------------------------------------------------------------- */
 
-/* The first word that begins with a digit, without what punctuates it; the whole text if none does. */
+/* The first word that begins with a digit, without what punctuates it; the whole text if none
+ * does. */
 static struct sv number_of(struct sv version)
 {
 	struct sv rest = version, w;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Debian Policy, section 5.6.12: how versions are ordered. Works for other people's versions too. */
+/* Debian Policy, section 5.6.12: how versions are ordered. Works for other people's versions too.
+ * */
 #include "envelope/envelope.h"
 
 static bool digit(char c)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prototypes are written down here from the vendors' public manuals; only functions whose signature has
+ * Prototypes are written down here from the vendors' public manuals; only functions whose
+ * signature has
  * not changed since their first release are used, so no header of a vendor is needed.
  */
 #include "gpu/gpu.h"
@@ -22,7 +23,8 @@ struct library {
 	void (*ask)(void *lib, struct gpu_answer *a);
 };
 
-/* ---- asking, in the child ------------------------------------------------------------------------- */
+/* ---- asking, in the child
+ * ------------------------------------------------------------------------- */
 
 /* The needed function, or NULL and the reason. */
 static void *need(void *lib, const char *symbol, struct gpu_answer *a)
@@ -178,7 +180,8 @@ static void *open_first(const struct library *l, struct gpu_answer *a)
 	}
 	for (size_t i = 0; !lib && i < ARRAY_SIZE(l->files) && l->files[i]; i++) {
 		lib = dlopen(l->files[i], RTLD_NOW | RTLD_LOCAL);
-		/* The first file's reason is the one to tell, unless a later one is there and broken. */
+		/* The first file's reason is the one to tell, unless a later one is there and
+		 * broken. */
 		if (!lib) {
 			const char *said = dlerror();
 
@@ -210,7 +213,8 @@ static void child_asks(enum gpu_lib which, struct gpu_answer *a)
 	l->ask(lib, a);
 }
 
-/* ---- the child and its limit ---------------------------------------------------------------------- */
+/* ---- the child and its limit
+ * ---------------------------------------------------------------------- */
 
 static bool read_answer(int fd, int64_t end_ns, struct gpu_answer *ret)
 {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vendor libraries, by dlopen: the only place that does. Nothing of a vendor is linked or needed to build.
+ * Vendor libraries, by dlopen: the only place that does. Nothing of a vendor is linked or needed
+ * to build.
  *
  *	struct gpu_answer a;
  *	gpu_ask(GPU_HIP, 20 * NS_PER_S, &a);
  *	if (!a.loaded) ... a.why
  *
- * A library is opened and asked in a child process: a driver in a bad state hangs or kills callers of its
+ * A library is opened and asked in a child process: a driver in a bad state hangs or kills callers
+ * of its
  * libraries, and then only the child is lost. Nothing of it stays in this process.
  *
- * First form: version, path and number of devices. That is what a smoke check needs ("the runtime starts
+ * First form: version, path and number of devices. That is what a smoke check needs ("the runtime
+ * starts
  * and sees N devices"); telemetry comes later behind the same child.
  *
  * TWICE_LIB_HIP, TWICE_LIB_NVML, ... name another file to open (tests use it for small fakes).

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Was the client fit to measure this? Limits are set against what was measured, like against like: the
- * median lag of sending matters as a share of the median latency, its 99th percentile as a share of the
- * latency's. Receiving late does not move kernel stamps, so it counts only where stamps are missing or
+ * Was the client fit to measure this? Limits are set against what was measured, like against like:
+ * the
+ * median lag of sending matters as a share of the median latency, its 99th percentile as a share
+ * of the
+ * latency's. Receiving late does not move kernel stamps, so it counts only where stamps are
+ * missing or
  * where it merged events.
  */
 #include "load/gather.h"
@@ -15,7 +18,7 @@
 #define LAG_P99_SHARE    0.10
 #define CPU_SHARE        0.90
 #define MERGED_SHARE     0.10 /* of token events, merged because they were read late */
-#define MERGED_TOLERANT 0.50 /* ... when the caller tolerates a lag */
+#define MERGED_TOLERANT  0.50 /* ... when the caller tolerates a lag */
 #define UNSTAMPED        0.01
 #define OFFERED          0.99 /* of the requests scheduled have to be begun */
 #define RATE_SHARE       0.95
@@ -57,9 +60,11 @@ static void judge_sending(struct load_result *r)
 	size_t dropped = 0;
 
 	/* fmax takes the floor when there is no latency. */
-	if (a->lag_p50_ns > fmax(fmax((double)LAG_P50_FLOOR_NS, LAG_P50_SHARE * p50), (double)r->client_lag_ns))
+	if (a->lag_p50_ns >
+	    fmax(fmax((double)LAG_P50_FLOOR_NS, LAG_P50_SHARE * p50), (double)r->client_lag_ns))
 		reason(r, "requests sent late: half of them %.1f ms or more", a->lag_p50_ns / 1e6);
-	if (a->lag_p99_ns > fmax(fmax((double)LAG_P99_FLOOR_NS, LAG_P99_SHARE * p99), (double)r->client_lag_ns))
+	if (a->lag_p99_ns >
+	    fmax(fmax((double)LAG_P99_FLOOR_NS, LAG_P99_SHARE * p99), (double)r->client_lag_ns))
 		reason(r, "requests sent late: p99 %.1f ms after their time", a->lag_p99_ns / 1e6);
 	for (size_t i = 0; i < r->n; i++)
 		dropped += r->v[i].outcome == LOAD_DROPPED;
@@ -81,7 +86,8 @@ static void judge_receiving(struct load_result *r)
 	if (n)
 		limit = fmax(limit, LAG_P50_SHARE * load_quantile(v, n, 0.5));
 	limit = fmax(limit, (double)r->client_lag_ns);
-	if ((double)a->late > (r->client_lag_ns ? MERGED_TOLERANT : MERGED_SHARE) * (double)a->events)
+	if ((double)a->late >
+	    (r->client_lag_ns ? MERGED_TOLERANT : MERGED_SHARE) * (double)a->events)
 		reason(r, "%.1f %% of token events read late and merged",
 		       100 * (double)a->late / (double)a->events);
 	/* Without stamps nothing tells how late we read, but waiting for a CPU bounds it from

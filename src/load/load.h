@@ -171,7 +171,8 @@ struct load_conf {
 	int64_t timeout_ns; /* a request, from its begin; default 60 s. Waiting longer than this for
 			       a free place is `dropped` */
 	uint64_t seed;      /* default 1 */
-	/* How late we ourselves may be without being called client_limited: for machines that the server
+	/* How late we ourselves may be without being called client_limited: for machines that the
+	 * server
 	 * shares with us. 0: only the built-in limits, which are strict. Recorded in the result */
 	int64_t client_lag_ns;
 	unsigned max_in_flight; /* 0: no cap. Waiting for a place counts in every latency, and apart
@@ -370,17 +371,20 @@ char *load_golden_text(const struct load_result *r) MUST_USE;
 int load_raw_write(const struct load_result *r, const char *path, struct err *err) MUST_USE;
 int load_raw_read(const char *path, struct load_result *ret, struct err *err) MUST_USE;
 
-/* ---- other people's files --------------------------------------------------------------------- */
+/* ---- other people's files ---------------------------------------------------------------------
+ * */
 
 /*
- * Arrival times, one a line: seconds as a number, or a JSON object with "timestamp" in ms (the traces
+ * Arrival times, one a line: seconds as a number, or a JSON object with "timestamp" in ms (the
+ * traces
  * published with Mooncake). They have to ascend; *ret counts from the first. Caller frees *ret.
  */
 int load_trace_parse(struct sv text, const char *what, int64_t **ret, size_t *ret_n,
 		     struct err *err) MUST_USE;
 /*
  * The members that `vllm bench serve --save-detailed` writes, for tools made for those. Where its
- * definitions differ, ours are converted: its ttft counts from the sending, not from the schedule, and
+ * definitions differ, ours are converted: its ttft counts from the sending, not from the schedule,
+ * and
  * its tpot is (e2e - ttft) / (tokens - 1). Failed requests are in "errors" and in no latency.
  */
 json_t *load_vllm_json(const struct load_result *r) MUST_USE;

@@ -468,7 +468,8 @@ void *loop_thread(void *arg)
 
 	/* The default slack lets timers be 50 us late. */
 	(void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-	/* Little time, but at once: on a busy machine being sent late would be charged to the server. */
+	/* Little time, but at once: on a busy machine being sent late would be charged to the
+	 * server. */
 	l->priority = setpriority(PRIO_PROCESS, (id_t)gettid(), -10) == 0;
 	stamps_pair(&l->stamps);
 	l->now = begun;

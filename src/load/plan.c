@@ -16,8 +16,10 @@ void plan_release(struct plan *p)
 }
 
 /*
- * Logarithm and exponential by plain arithmetic. A schedule is a function of its seed alone, on every
- * machine: the C library's own may differ in the last bit from version to version, and a C library is
+ * Logarithm and exponential by plain arithmetic. A schedule is a function of its seed alone, on
+ * every
+ * machine: the C library's own may differ in the last bit from version to version, and a C library
+ * is
  * among the things that change between two runs that are to be compared.
  */
 static double log_of(double x) /* x > 0 */

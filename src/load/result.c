@@ -237,7 +237,8 @@ json_t *load_result_to_json(const struct load_result *r)
 	return o;
 }
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------
+ * */
 
 /* Value of a metric as text; NULL when it isn't there. Caller frees. */
 static char *metric_text(const json_t *v, const char *name, const char *stat)

@@ -200,7 +200,8 @@ void changes_release(struct changes *c);
 void stack_diff(const struct stack *before, const struct stack *after, struct changes *ret);
 enum component_layer change_layer(const struct change *c);
 const char *change_name(const struct change *c);
-/* The same step of the same layer: libraries that one package brings (blas and lapack of OpenBLAS) change
+/* The same step of the same layer: libraries that one package brings (blas and lapack of OpenBLAS)
+ * change
  * together, and one switch moves them all. */
 bool change_together(const struct change *a, const struct change *b);
 char *change_text(const struct change *c) MUST_USE; /* "kernellib openblas 0.3.21 -> 0.3.26" */

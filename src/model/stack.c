@@ -200,7 +200,8 @@ static void add_change(struct changes *l, const struct component *a, const struc
 	c->before = a;
 	c->after = b;
 	c->gap = a && b && !a->version && !b->version && streq(a->digest, b->digest);
-	c->material = !c->gap && (!(a ? a->cosmetic : b->cosmetic) || !(b ? b->cosmetic : a->cosmetic));
+	c->material =
+		!c->gap && (!(a ? a->cosmetic : b->cosmetic) || !(b ? b->cosmetic : a->cosmetic));
 	l->n_material += c->material;
 	l->n_gaps += c->gap;
 }
@@ -248,8 +249,8 @@ const char *change_name(const struct change *c)
 
 bool change_together(const struct change *a, const struct change *b)
 {
-	return change_layer(a) == change_layer(b) && a->before && b->before && a->after && b->after &&
-	       a->before->version && a->after->version &&
+	return change_layer(a) == change_layer(b) && a->before && b->before && a->after &&
+	       b->after && a->before->version && a->after->version &&
 	       streq(a->before->version, b->before->version) &&
 	       streq(a->after->version, b->after->version);
 }

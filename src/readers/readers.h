@@ -6,9 +6,12 @@
  *	int  X_read(text, struct X *ret, err)  the facts; -ERR_PARSE when nothing of X is in there
  *	void X_release(struct X *)
  *
- * Pure: no files, no clock. Input is never trusted: any bytes end in facts or an error. Readers judge
- * nothing, but they tell apart "the value is 0", "the tool says it is not available" and "it is not in
- * the text", and they say when the text is cut (`complete`, `why_not`): a missing summary or row must
+ * Pure: no files, no clock. Input is never trusted: any bytes end in facts or an error. Readers
+ * judge
+ * nothing, but they tell apart "the value is 0", "the tool says it is not available" and "it is
+ * not in
+ * the text", and they say when the text is cut (`complete`, `why_not`): a missing summary or row
+ * must
  * never look like success. Numbers that are not there are NAN or -1, texts NULL.
  *
  * Everything a reader returns is owned by its struct and freed by X_release.
@@ -19,14 +22,16 @@
 
 struct err;
 
-/* ---- nccl-tests and rccl-tests ------------------------------------------------------------------ */
+/* ---- nccl-tests and rccl-tests
+ * ------------------------------------------------------------------ */
 
 /* One half of a row: the collective out of place or in place. */
 struct nccl_cell {
 	double time_us;
 	double algbw, busbw; /* bytes/s */
-	int64_t wrong; /* elements out of bounds; -1: not checked (N/A, or the old `error` column) */
-	double error;  /* the old column: largest deviation; NAN: none */
+	/* elements out of bounds; -1: not checked (N/A, or the old `error` column) */
+	int64_t wrong;
+	double error; /* the old column: largest deviation; NAN: none */
 };
 struct nccl_row {
 	uint64_t bytes, count;
@@ -54,10 +59,12 @@ struct nccl_tests {
 	bool avg_failed;       /* the tool had a minimum and the average is under it */
 	double mean_busbw;     /* bytes/s: mean over all cells, recomputed; NAN: no rows */
 	struct strs failures;  /* the tool's own failure lines, cleaned, at most 20 */
-	/* Rows, both summary lines, no failure line, nothing elided or cut, printed mean = recomputed. */
+	/* Rows, both summary lines, no failure line, nothing elided or cut, printed mean =
+	 * recomputed. */
 	bool complete;
 	char *why_not; /* one line; NULL when complete */
-	/* Every row's result was compared with the right one. wrong_total counts where `wrong` is known. */
+	/* Every row's result was compared with the right one. wrong_total counts where `wrong` is
+	 * known. */
 	bool checked;
 	int64_t wrong_total;
 };
@@ -67,7 +74,8 @@ void nccl_tests_release(struct nccl_tests *t);
 /* The row of that size, NULL when there is none. `bytes` 0: the largest size. */
 const struct nccl_row *nccl_tests_row(const struct nccl_tests *t, uint64_t bytes);
 
-/* ---- MLPerf logging ----------------------------------------------------------------------------- */
+/* ---- MLPerf logging
+ * ----------------------------------------------------------------------------- */
 
 struct mllog_point {
 	double value;
@@ -90,7 +98,8 @@ struct mllog {
 	struct mllog_points evals;  /* key eval_accuracy (or eval_loss), in order; may be a loss */
 	struct mllog_points losses; /* keys train_loss and loss */
 	struct mllog_points throughput; /* tracked_stats.throughput, samples/s */
-	/* run_stop - run_start when status is "success" and there is one run; else -1 and why_not. */
+	/* run_stop - run_start when status is "success" and there is one run; else -1 and why_not.
+	 * */
 	int64_t time_to_train_ms;
 	char *why_not;
 };
@@ -98,7 +107,8 @@ bool mllog_sniff(struct sv text);
 int mllog_read(struct sv text, struct mllog *ret, struct err *err) MUST_USE;
 void mllog_release(struct mllog *m);
 
-/* ---- ELF ---------------------------------------------------------------------------------------- */
+/* ---- ELF
+ * ---------------------------------------------------------------------------------------- */
 
 /* Where the bytes are: fills buf with n bytes from offset, or false. */
 struct elf_bytes {
@@ -118,7 +128,8 @@ void elf_release(struct elf *e);
 /* The same from memory. */
 int elf_read_bytes(struct sv bytes, struct elf *ret, struct err *err) MUST_USE;
 
-/* ---- loader, process maps ----------------------------------------------------------------------- */
+/* ---- loader, process maps
+ * ----------------------------------------------------------------------- */
 
 struct loaded {
 	char *name; /* what was asked for: "libblas.so.3"; of a preload or of maps: the path */
@@ -134,7 +145,8 @@ void ld_list_read(struct sv text, struct loaded_list *ret);
 /* /proc/PID/maps: each mapped file once, in order; deleted ones keep their " (deleted)". */
 void maps_read(struct sv text, struct loaded_list *ret);
 
-/* ---- vendor tools ------------------------------------------------------------------------------- */
+/* ---- vendor tools
+ * ------------------------------------------------------------------------------- */
 
 /* nvidia-smi --query-... --format=csv */
 struct smi_csv {

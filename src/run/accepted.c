@@ -32,8 +32,10 @@ static int on_signoff(void *arg, const struct ledger_entry *e, struct err *err)
 	a = VEC_ADD(r->ret);
 	a->seq = e->ref.seq;
 	memcpy(a->signoff, e->ref.hex, 65);
-	(void)snprintf(a->verdict, 65, "%s", run_ref_of(e->body, "verdict") ? run_ref_of(e->body, "verdict") : "");
-	(void)snprintf(a->intent, 65, "%s", run_ref_of(e->body, "intent") ? run_ref_of(e->body, "intent") : "");
+	(void)snprintf(a->verdict, 65, "%s",
+		       run_ref_of(e->body, "verdict") ? run_ref_of(e->body, "verdict") : "");
+	(void)snprintf(a->intent, 65, "%s",
+		       run_ref_of(e->body, "intent") ? run_ref_of(e->body, "intent") : "");
 	(void)snprintf(a->contract_digest, 65, "%s",
 		       run_ref_of(e->body, "contract") ? run_ref_of(e->body, "contract") : "");
 	(void)snprintf(a->run, sizeof(a->run), "%s", json_str_or(e->body, "run", ""));
@@ -45,7 +47,8 @@ static int on_signoff(void *arg, const struct ledger_entry *e, struct err *err)
 	return 0;
 }
 
-int acceptances_read(struct ledger *l, const char *workload, struct acceptances *ret, struct err *err)
+int acceptances_read(struct ledger *l, const char *workload, struct acceptances *ret,
+		     struct err *err)
 {
 	static const char *const kinds[] = { "signoff", NULL };
 	struct ledger_filter f = { .kinds = kinds, .newest_first = true };
@@ -75,7 +78,8 @@ struct between {
 	bool rejected, recovered;
 };
 
-/* Between two acceptances of one stack: was there a verdict against it, or a drill that went back? */
+/* Between two acceptances of one stack: was there a verdict against it, or a drill that went back?
+ * */
 static int on_between(void *arg, const struct ledger_entry *e, struct err *err)
 {
 	struct between *b = arg;
@@ -101,7 +105,9 @@ bool acceptances_proven(struct ledger *l, const struct acceptances *a)
 		if (first && !streq(first->stack_digest, x->stack_digest))
 			return true;
 		if (first) {
-			struct ledger_filter f = { .kinds = kinds, .from = first->seq, .to = x->seq };
+			struct ledger_filter f = { .kinds = kinds,
+						   .from = first->seq,
+						   .to = x->seq };
 			struct between b = { .workload = "" };
 			struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
 			struct err err = ERR_INIT;
@@ -132,7 +138,8 @@ int run_stack_of(struct ledger *l, const char *intent, struct stack *ret, struct
 
 const char *standing_name(enum standing s)
 {
-	static const char *const names[] = { "accepted", "stale", "expired", "never accepted", "unknown" };
+	static const char *const names[] = { "accepted", "stale", "expired", "never accepted",
+					     "unknown" };
 
 	return names[s];
 }

@@ -18,8 +18,9 @@ void switch_plan_release(struct switch_plan *p)
 	*p = (struct switch_plan){ 0 };
 }
 
-static int run_it(const struct contract *c, const char *dir, const struct argv *a, const char *version,
-		  const volatile int *cancel, struct proc_done *done, struct err *err)
+static int run_it(const struct contract *c, const char *dir, const struct argv *a,
+		  const char *version, const volatile int *cancel, struct proc_done *done,
+		  struct err *err)
 {
 	struct pairs values CLEANUP(pairs_release) = { 0 };
 	struct strs argv CLEANUP(strs_release) = { 0 };
@@ -33,15 +34,16 @@ static int run_it(const struct contract *c, const char *dir, const struct argv *
 	TRY(proc_run(&ps, done, err));
 	if (!proc_ok(done)) {
 		AUTO_FREE char *how = proc_how(done);
-		AUTO_FREE char *said = text_clean(sv_trim(sv_str(done->err.n ? &done->err : &done->out)));
+		AUTO_FREE char *said =
+			text_clean(sv_trim(sv_str(done->err.n ? &done->err : &done->out)));
 
 		return bail(err, ERR_BROKEN, "'%s' ended with %s: %.300s", argv.v[0], how, said);
 	}
 	return 0;
 }
 
-int run_switch_get(const struct contract *c, const char *dir, const struct stack_switch *s, char **ret,
-		   struct err *err)
+int run_switch_get(const struct contract *c, const char *dir, const struct stack_switch *s,
+		   char **ret, struct err *err)
 {
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };
 	struct sv rest, line;
@@ -131,8 +133,8 @@ int run_switch(const struct contract *c, const char *dir, const struct switch_st
 			return 0;
 		TRY(run_switch_get(c, dir, sw, &now, err));
 		if (!streq(now, s->to))
-			return bail(err, ERR_BROKEN, "'%s' says '%s' after it was set to '%s'", s->component, now,
-				    s->to);
+			return bail(err, ERR_BROKEN, "'%s' says '%s' after it was set to '%s'",
+				    s->component, now, s->to);
 		return 0;
 	}
 	return bail(err, ERR_NOT_FOUND, "no switch for '%s'", s->component);

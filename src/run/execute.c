@@ -14,7 +14,8 @@ void run_done_release(struct run_done *d)
 	*d = (struct run_done){ 0 };
 }
 
-/* ---- layers --------------------------------------------------------------------------------------------- */
+/* ---- layers
+ * --------------------------------------------------------------------------------------------- */
 
 static bool layer_wanted(const struct run_env *env, enum check_layer l)
 {
@@ -38,7 +39,8 @@ static int record_outcomes(struct going *g, const struct outcomes *l, size_t fro
 	return 0;
 }
 
-static int one_check(struct going *g, const struct contract_check *k, struct outcomes *l, struct err *err)
+static int one_check(struct going *g, const struct contract_check *k, struct outcomes *l,
+		     struct err *err)
 {
 	AUTO_FREE char *label = contract_check_label(k);
 	AUTO_FREE char *work = NULL;
@@ -56,7 +58,8 @@ static int one_check(struct going *g, const struct contract_check *k, struct out
 	}
 	TRY(run_put_evidence(g->env, &o->evidence, err));
 	if (!o->owner && o->result == RESULT_FAIL)
-		o->owner = xstrdup(contract_owner(g->env->contract, CL_HOST, check_layer_name(k->layer)));
+		o->owner = xstrdup(
+			contract_owner(g->env->contract, CL_HOST, check_layer_name(k->layer)));
 	if (g->env->outcome)
 		g->env->outcome(g->env->arg, o);
 	return 0;
@@ -73,7 +76,8 @@ static void not_run(const struct contract_check *k, const char *why, struct outc
 	o->reason = xstrdup(why);
 }
 
-/* All checks of the layers from..to. *stopped: a required one did not pass, later layers are skipped. */
+/* All checks of the layers from..to. *stopped: a required one did not pass, later layers are
+ * skipped. */
 static int layers(struct going *g, enum check_layer from, enum check_layer to, bool *stopped,
 		  struct err *err)
 {
@@ -109,7 +113,8 @@ static int layers(struct going *g, enum check_layer from, enum check_layer to, b
 	return rc;
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------------- */
+/* ---- the end
+ * --------------------------------------------------------------------------------------------------- */
 
 static int end_run(struct going *g, const char *state, struct err *err)
 {
@@ -164,7 +169,8 @@ static int attribution(struct going *g, const struct verdict *v, json_t *body, s
 	return 0;
 }
 
-static int record_verdict(struct going *g, const struct verdict *v, struct run_done *ret, struct err *err)
+static int record_verdict(struct going *g, const struct verdict *v, struct run_done *ret,
+			  struct err *err)
 {
 	const struct contract *c = g->env->contract;
 	AUTO_JSON json_t *body = json_object();

@@ -56,8 +56,8 @@ static int identify(struct going *g, struct err *err)
 
 	TRY(random_bytes(b, sizeof(b), err));
 	/* "20261201T100400-1a2b3c4d": sorts by time, unique in practice. */
-	(void)snprintf(g->run, sizeof(g->run), "%.4s%.2s%.2sT%.2s%.2s%.2s-%02x%02x%02x%02x", at, at + 5, at + 8,
-		       at + 11, at + 14, at + 17, b[0], b[1], b[2], b[3]);
+	(void)snprintf(g->run, sizeof(g->run), "%.4s%.2s%.2sT%.2s%.2s%.2s-%02x%02x%02x%02x", at,
+		       at + 5, at + 8, at + 11, at + 14, at + 17, b[0], b[1], b[2], b[3]);
 	(void)gethostname(host, sizeof(host) - 1);
 	session = xasprintf("%s %s", boot ? boot : "unknown", host);
 	sha256_hex(session, strlen(session), g->session);
@@ -67,8 +67,10 @@ static int identify(struct going *g, struct err *err)
 static int capture(struct going *g, struct err *err)
 {
 	const struct run_env *env = g->env;
-	struct run_capture rc = { .contract = env->contract, .dir = env->dir,
-				  .tool_version = env->tool_version, .tool_digest = env->tool_digest,
+	struct run_capture rc = { .contract = env->contract,
+				  .dir = env->dir,
+				  .tool_version = env->tool_version,
+				  .tool_digest = env->tool_digest,
 				  .cancel = env->cancel };
 
 	TRY(run_environment(env->contract, env->dir, &g->environment, err));
@@ -158,15 +160,17 @@ static int find_series(struct going *g, struct err *err)
 	memcpy(g->judge.stack_digest, g->stack_digest, 65);
 	if (g->accepted)
 		TRY(judge_bank(g->env->ledger, c, g->accepted, UINT64_MAX, &g->judge, err));
-	/* On the accepted stack itself the earlier repetitions are the bank: this run is a series of its own. */
-	if (!g->env->new_series && !(g->accepted && streq(g->accepted->stack_digest, g->stack_digest)))
-		TRY(series_intents(g->env->ledger, c->workload.name, c->digest, g->stack_digest, NULL,
-				   &g->intents, err));
+	/* On the accepted stack itself the earlier repetitions are the bank: this run is a series
+	 * of its own. */
+	if (!g->env->new_series &&
+	    !(g->accepted && streq(g->accepted->stack_digest, g->stack_digest)))
+		TRY(series_intents(g->env->ledger, c->workload.name, c->digest, g->stack_digest,
+				   NULL, &g->intents, err));
 	TRY(series_reps(g->env->ledger, &g->intents, &g->judge.cand, NULL, err));
 	g->reps_before = g->judge.cand.n;
 	if (g->reps_before)
-		going_note(g, "this stack has %zu repetition%s already: the series goes on", g->reps_before,
-			   g->reps_before == 1 ? "" : "s");
+		going_note(g, "this stack has %zu repetition%s already: the series goes on",
+			   g->reps_before, g->reps_before == 1 ? "" : "s");
 	return 0;
 }
 

@@ -9,18 +9,18 @@
 struct going {
 	const struct run_env *env;
 	struct pairs environment;
-	char *work;		 /* scratch folder of this run */
+	char *work; /* scratch folder of this run */
 	char run[40], session[65];
 	struct stack stack;
 	char stack_digest[65], capture[65], contract_leaf[65];
 	struct acceptances acceptances;
 	const struct acceptance *accepted; /* NULL: first acceptance */
 	struct ledger_ref intent;
-	struct strs intents;	 /* of this series, this run's last */
+	struct strs intents; /* of this series, this run's last */
 	struct strs check_leaves;
 	struct judge judge;
 	struct strs mismatches;
-	bool looked;		 /* the process's own libraries were compared */
+	bool looked;                /* the process's own libraries were compared */
 	int64_t started_ns, rep_ns; /* rep_ns: usual length of a repetition so far */
 	size_t reps_before;
 	int64_t reps_planned;

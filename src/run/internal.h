@@ -5,7 +5,8 @@
 #include "run/run.h"
 #include "verdict/verdict.h"
 
-/* ---- records.c: bodies of entries, written and read ------------------------------------------------ */
+/* ---- records.c: bodies of entries, written and read
+ * ------------------------------------------------ */
 
 #define RUN_BLOB_LIMIT ((size_t)256 << 20)
 
@@ -21,8 +22,10 @@ int run_put_contract(const struct run_env *env, char ret[65], struct err *err) M
 /* stack.capture: always a new entry (the moment counts), ret is its leaf. */
 int run_put_stack(const struct run_env *env, const struct stack *s, char ret[65],
 		  struct err *err) MUST_USE;
-int run_get_stack(struct ledger *l, const char *capture, struct stack *ret, struct err *err) MUST_USE;
-/* Moves the files of evidence into the ledger (redacted text, digests), then forgets their paths. */
+int run_get_stack(struct ledger *l, const char *capture, struct stack *ret,
+		  struct err *err) MUST_USE;
+/* Moves the files of evidence into the ledger (redacted text, digests), then forgets their paths.
+ * */
 int run_put_evidence(const struct run_env *env, struct evidences *e, struct err *err) MUST_USE;
 int run_entry(struct ledger *l, const char *hex, const char *kind, struct ledger_entry *ret,
 	      struct err *err) MUST_USE;
@@ -30,7 +33,8 @@ int run_entry(struct ledger *l, const char *hex, const char *kind, struct ledger
 int run_evidence_text(struct ledger *l, const struct evidences *e, const char *label, char **ret,
 		      size_t *ret_n, struct err *err) MUST_USE;
 
-/* ---- series.c: repetitions of one stack under one contract ------------------------------------------ */
+/* ---- series.c: repetitions of one stack under one contract
+ * ------------------------------------------ */
 
 /* A run.intent of scope run, read back. */
 struct intent {
@@ -47,7 +51,8 @@ struct intent {
 void intent_release(struct intent *i);
 int intent_read(struct ledger *l, const char *hex, struct intent *ret, struct err *err) MUST_USE;
 
-/* Everything that one run left behind: repetitions (leaf set; the announced ones that have no result
+/* Everything that one run left behind: repetitions (leaf set; the announced ones that have no
+ * result
  * as failed or excluded), check outcomes, and how it ended. */
 struct run_left {
 	struct intent intent;
@@ -58,29 +63,32 @@ struct run_left {
 	int n_interrupted;
 };
 void run_left_release(struct run_left *r);
-int run_left_read(struct ledger *l, const char *intent, struct run_left *ret, struct err *err) MUST_USE;
+int run_left_read(struct ledger *l, const char *intent, struct run_left *ret,
+		  struct err *err) MUST_USE;
 
 /* The intents that belong to one series, oldest first: same workload, contract and stack, up to and
  * with `last` (a leaf; NULL: all), not before the newest one that said new_series. */
 int series_intents(struct ledger *l, const char *workload, const char *contract_digest,
 		   const char *stack_digest, const char *last, struct strs *ret,
 		   struct err *err) MUST_USE;
-/* Repetitions of those intents in order, renumbered; interrupted ones over the limit become failed. */
+/* Repetitions of those intents in order, renumbered; interrupted ones over the limit become
+ * failed. */
 int series_reps(struct ledger *l, const struct strs *intents, struct reps *ret,
 		struct outcomes *ret_last_outcomes, struct err *err) MUST_USE;
 
-/* ---- judge.c: what the verdict is made of ----------------------------------------------------------- */
+/* ---- judge.c: what the verdict is made of
+ * ----------------------------------------------------------- */
 
 struct judge {
 	const struct contract *contract;
 	char stack_digest[65];
 	struct reps cand;
-	struct outcomes outcomes;  /* layers of this run */
+	struct outcomes outcomes; /* layers of this run */
 	bool has_bank;
 	char bank_contract[65], bank_stack[65];
 	struct reps bank;
-	bool ended;		   /* no more repetitions will be made in this run */
-	struct strs mismatches;	   /* what ran is not what was captured, or not what was asked for */
+	bool ended;             /* no more repetitions will be made in this run */
+	struct strs mismatches; /* what ran is not what was captured, or not what was asked for */
 	struct strs notes;
 };
 void judge_release(struct judge *j);

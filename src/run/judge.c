@@ -72,9 +72,15 @@ static void add_metric(struct input *i, const struct judge *j, const struct metr
 	double *bank = info->across ? share_ok(&j->bank) : column(&j->bank, info->name);
 	double *cand = info->across ? share_ok(&j->cand) : column(&j->cand, info->name);
 
-	*m = (struct verdict_metric){ .name = info->name, .unit = info->unit, .dir = info->dir,
-				      .abs_scale = info->scale == SCALE_ABS, .across = info->across,
-				      .margin = NAN, .limit = NAN, .bank = bank, .cand = cand };
+	*m = (struct verdict_metric){ .name = info->name,
+				      .unit = info->unit,
+				      .dir = info->dir,
+				      .abs_scale = info->scale == SCALE_ABS,
+				      .across = info->across,
+				      .margin = NAN,
+				      .limit = NAN,
+				      .bank = bank,
+				      .cand = cand };
 	i->columns[2 * i->n_metrics] = bank;
 	i->columns[2 * i->n_metrics + 1] = cand;
 	i->n_metrics++;
@@ -126,7 +132,8 @@ static void repetitions(struct input *i, const struct judge *j)
 	for (size_t k = 0; k < j->cand.n; k++) {
 		const struct rep *r = &j->cand.v[k];
 
-		i->reps[k] = (struct verdict_rep){ r->state, r->reason, r->start_digest, r->session };
+		i->reps[k] =
+			(struct verdict_rep){ r->state, r->reason, r->start_digest, r->session };
 	}
 	i->in.reps = i->reps;
 	i->in.n_reps = j->cand.n;
@@ -143,7 +150,8 @@ static void check_list(struct input *i, const struct judge *j)
 	for (size_t k = 0; k < j->outcomes.n; k++) {
 		const struct outcome *o = &j->outcomes.v[k];
 
-		i->checks[n++] = (struct verdict_check){ o->check, o->layer, o->result, o->required, o->reason };
+		i->checks[n++] = (struct verdict_check){ o->check, o->layer, o->result, o->required,
+							 o->reason };
 	}
 	for (size_t k = 0; k < j->cand.n; k++) {
 		const struct rep *r = &j->cand.v[k];
@@ -152,9 +160,11 @@ static void check_list(struct input *i, const struct judge *j)
 			const struct outcome *o = &r->outcomes.v[x];
 
 			/* A FAIL made the repetition failed already; these could not be judged. */
-			if (o->result == RESULT_SKIP || o->result == RESULT_ERROR || o->result == RESULT_DOUBTFUL)
-				i->checks[n++] = (struct verdict_check){ o->check, o->layer, o->result,
-									 o->required, o->reason };
+			if (o->result == RESULT_SKIP || o->result == RESULT_ERROR ||
+			    o->result == RESULT_DOUBTFUL)
+				i->checks[n++] =
+					(struct verdict_check){ o->check, o->layer, o->result,
+								o->required, o->reason };
 		}
 	}
 	i->in.checks = i->checks;
@@ -170,7 +180,8 @@ static void looks(struct input *i, const struct contract *c)
 			i->in.looks[n++] = (unsigned)c->repeat.looks.v[k];
 	if (n)
 		i->in.n_looks = n;
-	/* First acceptance: its looks up to the cap, none that accepts before the contract's runs. */
+	/* First acceptance: its looks up to the cap, none that accepts before the contract's runs.
+	 * */
 	n = 0;
 	for (unsigned look = 3; look <= 15; look++) {
 		bool usual = look == 3 || look == 5 || look == 7 || look == 10;
@@ -207,7 +218,8 @@ static void make(struct input *i, const struct judge *j)
 	check_list(i, j);
 	if (j->has_bank && !streq(j->bank_contract, c->digest))
 		strs_addf(&i->void_reasons,
-			  "the accepted run was under contract %.12s, this one is %.12s: accept a run under it first",
+			  "the accepted run was under contract %.12s, this one is %.12s: accept a "
+			  "run under it first",
 			  j->bank_contract, c->digest);
 	i->in.void_reasons = i->void_reasons.n ? (const char *const *)i->void_reasons.v : NULL;
 	strs_copy(&i->mismatches, &j->mismatches);
@@ -231,7 +243,8 @@ char *judge_plan(const struct judge *j)
 	return verdict_plan(&i.in);
 }
 
-/* Repetitions of the accepted series, then those of later finished runs on the same stack (the anchor
+/* Repetitions of the accepted series, then those of later finished runs on the same stack (the
+ * anchor
  * stays what a person accepted); the latest VERDICT_MAX_BANK that are good. */
 int judge_bank(struct ledger *l, const struct contract *c, const struct acceptance *a,
 	       uint64_t before_seq, struct judge *ret, struct err *err)
@@ -241,7 +254,8 @@ int judge_bank(struct ledger *l, const struct contract *c, const struct acceptan
 	struct strs before CLEANUP(strs_release) = { 0 };
 	size_t from = 0, good = 0;
 
-	TRY(series_intents(l, c->workload.name, a->contract_digest, a->stack_digest, NULL, &intents, err));
+	TRY(series_intents(l, c->workload.name, a->contract_digest, a->stack_digest, NULL, &intents,
+			   err));
 	for (size_t i = 0; i < intents.n; i++) {
 		struct intent in CLEANUP(intent_release) = { 0 };
 

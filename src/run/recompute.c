@@ -11,11 +11,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* ---- recompute --------------------------------------------------------------------------------------- */
+/* ---- recompute
+ * --------------------------------------------------------------------------------------- */
 
 /* The contract as it was written then: its source is kept beside its canonical form. */
-static int contract_of(struct ledger *l, const char *digest, const struct check_schema *const *schemas,
-		       struct contract *ret, struct err *err)
+static int contract_of(struct ledger *l, const char *digest,
+		       const struct check_schema *const *schemas, struct contract *ret,
+		       struct err *err)
 {
 	static const char *const kinds[] = { "contract.set", NULL };
 	struct ledger_filter f = { .kinds = kinds, .digest = digest };
@@ -36,22 +38,26 @@ static int contract_of(struct ledger *l, const char *digest, const struct check_
 	return 0;
 }
 
-static int accepted_by(struct ledger *l, const char *signoff, struct acceptance *ret, struct err *err)
+static int accepted_by(struct ledger *l, const char *signoff, struct acceptance *ret,
+		       struct err *err)
 {
 	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
 	const json_t *b;
 
 	TRY(run_entry(l, signoff, "signoff", &e, err));
 	b = e.body;
-	(void)snprintf(ret->contract_digest, 65, "%s", run_ref_of(b, "contract") ? run_ref_of(b, "contract") : "");
+	(void)snprintf(ret->contract_digest, 65, "%s",
+		       run_ref_of(b, "contract") ? run_ref_of(b, "contract") : "");
 	(void)snprintf(ret->stack_digest, 65, "%s", json_str_or(b, "stack_digest", ""));
-	(void)snprintf(ret->intent, 65, "%s", run_ref_of(b, "intent") ? run_ref_of(b, "intent") : "");
+	(void)snprintf(ret->intent, 65, "%s",
+		       run_ref_of(b, "intent") ? run_ref_of(b, "intent") : "");
 	return 0;
 }
 
 static int read_series(struct ledger *l, const json_t *body, struct judge *j, struct err *err)
 {
-	const json_t *series = json_object_get(body, "series"), *mismatches = json_object_get(body, "mismatches");
+	const json_t *series = json_object_get(body, "series"),
+		     *mismatches = json_object_get(body, "mismatches");
 	struct strs intents CLEANUP(strs_release) = { 0 };
 
 	for (size_t i = 0; i < json_array_size(series); i++)
@@ -76,7 +82,8 @@ static bool same_numbers(const json_t *a, const json_t *b)
 	const char *key;
 	json_t *v;
 
-	json_object_foreach((json_t *)(uintptr_t)a, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)a, key, v)
+	{
 		const json_t *w = json_object_get(b, key);
 
 		/* A member that one version lacks is no difference. */
@@ -93,7 +100,8 @@ static bool same_decision(const json_t *a, const json_t *b)
 	const json_t *na = json_object_get(a, "numbers"), *nb = json_object_get(b, "numbers");
 
 	if (!streq(json_str_or(a, "verdict", ""), json_str_or(b, "verdict", "?")) ||
-	    json_array_size(ra) != json_array_size(rb) || json_array_size(na) != json_array_size(nb))
+	    json_array_size(ra) != json_array_size(rb) ||
+	    json_array_size(na) != json_array_size(nb))
 		return false;
 	for (size_t i = 0; i < json_array_size(ra); i++) {
 		const json_t *x = json_array_get(ra, i), *y = json_array_get(rb, i);
@@ -112,7 +120,8 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 {
 	const struct run_recompute_arg *a = arg;
 	const json_t *body = verdict->body, *before = json_object_get(body, "decision");
-	const char *contract = run_ref_of(body, "contract"), *signoff = run_ref_of(body, "accepted");
+	const char *contract = run_ref_of(body, "contract"),
+		   *signoff = run_ref_of(body, "accepted");
 	const char *intent = run_ref_of(body, "intent");
 	struct contract c CLEANUP(contract_release) = { 0 };
 	struct intent in CLEANUP(intent_release) = { 0 };
@@ -141,7 +150,8 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 	return 1;
 }
 
-/* ---- closing what never ended ------------------------------------------------------------------------- */
+/* ---- closing what never ended
+ * ------------------------------------------------------------------------- */
 
 struct open_one {
 	char leaf[65], run[40];
@@ -181,7 +191,8 @@ static int on_entry(void *arg, const struct ledger_entry *e, struct err *err)
 	return 0;
 }
 
-/* Still going: its process is there and is a twice. Another machine's pid says nothing here, so runs on
+/* Still going: its process is there and is a twice. Another machine's pid says nothing here, so
+ * runs on
  * other machines are left alone until they end or their owner closes them. */
 static bool alive(pid_t pid)
 {
@@ -212,7 +223,8 @@ int run_close_abandoned(const struct run_env *env, size_t *ret_n, struct err *er
 		for (size_t i = 0; rc == 0 && i < l.n; i++) {
 			if (l.v[i].whole != (whole == 1) || run_alive(&l, l.v[i].run))
 				continue;
-			rc = run_abandon(env, l.v[i].leaf, l.v[i].run, "interrupted: the process is gone", err);
+			rc = run_abandon(env, l.v[i].leaf, l.v[i].run,
+					 "interrupted: the process is gone", err);
 			*ret_n += rc == 0;
 		}
 	}

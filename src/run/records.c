@@ -23,7 +23,10 @@ const char *run_ref_of(const json_t *o, const char *key)
 int run_append(const struct run_env *env, const char *kind, const json_t *body,
 	       struct ledger_ref *ret, struct err *err)
 {
-	struct ledger_new e = { .kind = kind, .body = body, .by_id = env->machine, .role = "machine",
+	struct ledger_new e = { .kind = kind,
+				.body = body,
+				.by_id = env->machine,
+				.role = "machine",
 				.at_ms = clock_wall_ms() };
 
 	if (ledger_append(env->ledger, &e, ret, err) < 0)
@@ -37,7 +40,8 @@ int run_entry(struct ledger *l, const char *hex, const char *kind, struct ledger
 	if (ledger_find(l, hex, ret, err) < 0)
 		return err_wrap(err, "entry '%.16s'", hex);
 	if (!streq(ret->kind, kind))
-		return bail(err, ERR_BROKEN, "entry '%.16s' is '%s', not '%s'", hex, ret->kind, kind);
+		return bail(err, ERR_BROKEN, "entry '%.16s' is '%s', not '%s'", hex, ret->kind,
+			    kind);
 	return 0;
 }
 
@@ -52,7 +56,9 @@ int run_put_contract(const struct run_env *env, char ret[65], struct err *err)
 {
 	static const char *const kinds[] = { "contract.set", NULL };
 	const struct contract *c = env->contract;
-	struct ledger_filter f = { .kinds = kinds, .digest = c->digest, .newest_first = true, .limit = 1 };
+	struct ledger_filter f = {
+		.kinds = kinds, .digest = c->digest, .newest_first = true, .limit = 1
+	};
 	struct ledger_blob canonical CLEANUP(ledger_blob_release) = { 0 };
 	struct ledger_blob source CLEANUP(ledger_blob_release) = { 0 };
 	struct str bytes CLEANUP(str_release) = { 0 };
@@ -68,7 +74,8 @@ int run_put_contract(const struct run_env *env, char ret[65], struct err *err)
 	TRY(canon_write(j, 0, &bytes, err));
 	TRY(ledger_blob_put(env->ledger, bytes.p, bytes.n, "application/json", &canonical, err));
 	if (!streq(canonical.digest, c->digest))
-		return bail(err, ERR_BUG, "the contract's digest is not that of its canonical form");
+		return bail(err, ERR_BUG,
+			    "the contract's digest is not that of its canonical form");
 	clean = redact_text(sv_of(env->contract_text), NULL);
 	TRY(ledger_blob_put(env->ledger, clean, strlen(clean), "application/yaml", &source, err));
 	body = json_object();
@@ -118,7 +125,8 @@ int run_get_stack(struct ledger *l, const char *capture, struct stack *ret, stru
 	TRY(stack_from_json(j, &s, err));
 	stack_digest(&s, again);
 	if (!streq(again, json_str_or(e.body, "stack_digest", "")))
-		return bail(err, ERR_BROKEN, "entry '%.16s': the stack's digest is not its components'", capture);
+		return bail(err, ERR_BROKEN,
+			    "entry '%.16s': the stack's digest is not its components'", capture);
 	*ret = s;
 	s = (struct stack){ 0 };
 	return 0;

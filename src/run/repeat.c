@@ -13,13 +13,15 @@ static void on_progress(void *arg, const struct check_progress *p)
 	struct going_part *part = arg;
 	struct going *g = part->g;
 	double fraction = MAX(p->fraction, 0.0);
-	struct run_progress rp = { .layer = part->layer, .what = part->what, .live = p->live,
-				   .left_ns = p->left_ns };
+	struct run_progress rp = {
+		.layer = part->layer, .what = part->what, .live = p->live, .left_ns = p->left_ns
+	};
 
 	rp.fraction = ((double)part->step + fraction) / (double)MAX(part->steps, (size_t)1);
 	/* Repetitions are nearly all of the time: what is left of them at the pace so far. */
 	if (g->rep_ns > 0 && part->layer == LAYER_WORKLOAD && part->steps > part->step)
-		rp.left_ns = (int64_t)(((double)(part->steps - part->step) - fraction) * (double)g->rep_ns);
+		rp.left_ns = (int64_t)(((double)(part->steps - part->step) - fraction) *
+				       (double)g->rep_ns);
 	if (g->env->progress)
 		g->env->progress(g->env->arg, &rp);
 }
@@ -35,8 +37,11 @@ static void on_started(void *arg, pid_t pid)
 	struct going *g = ((struct going_part *)arg)->g;
 	const struct run_env *env = g->env;
 	struct stack now CLEANUP(stack_release) = { 0 };
-	struct run_capture rc = { .contract = env->contract, .dir = env->dir, .pid = pid,
-				  .tool_version = env->tool_version, .tool_digest = env->tool_digest,
+	struct run_capture rc = { .contract = env->contract,
+				  .dir = env->dir,
+				  .pid = pid,
+				  .tool_version = env->tool_version,
+				  .tool_digest = env->tool_digest,
 				  .cancel = env->cancel };
 	struct err err = ERR_INIT;
 
@@ -55,7 +60,8 @@ static void on_started(void *arg, pid_t pid)
 		a = stack_find(&g->stack, b->layer, b->name);
 		if (a && a->digest && !streq(a->digest, b->digest))
 			strs_addf(&g->mismatches, "%s: captured %s, the process has %s", b->name,
-				  a->version ? a->version : "unknown", b->version ? b->version : "unknown");
+				  a->version ? a->version : "unknown",
+				  b->version ? b->version : "unknown");
 	}
 }
 
@@ -63,9 +69,12 @@ struct check_ctx going_ctx(struct going_part *part)
 {
 	const struct run_env *env = part->g->env;
 
-	return (struct check_ctx){ .contract = env->contract, .dir = env->dir,
-				   .environment = &part->g->environment, .cancel = env->cancel,
-				   .progress = on_progress, .arg = part };
+	return (struct check_ctx){ .contract = env->contract,
+				   .dir = env->dir,
+				   .environment = &part->g->environment,
+				   .cancel = env->cancel,
+				   .progress = on_progress,
+				   .arg = part };
 }
 
 static int begin_rep(struct going *g, int index, struct ledger_ref *ret, struct err *err)
@@ -100,13 +109,15 @@ static void exclude(const struct contract *c, struct rep *r)
 		return;
 	if (c->gates.exclude & 1u << EXCLUDE_HOST_BUSY && busy && busy->value > 0.25) {
 		r->state = REP_EXCLUDED;
-		r->reason = xasprintf("host_busy: other work took %.0f %% of the processors", 100 * busy->value);
+		r->reason = xasprintf("host_busy: other work took %.0f %% of the processors",
+				      100 * busy->value);
 	}
 	for (size_t i = 0; i < r->outcomes.n && r->state == REP_OK; i++) {
 		const struct outcome *o = &r->outcomes.v[i];
 
-		if (c->gates.exclude & 1u << EXCLUDE_CLIENT_LIMITED && o->result == RESULT_DOUBTFUL &&
-		    o->reason && str_starts(o->reason, "client_limited")) {
+		if (c->gates.exclude & 1u << EXCLUDE_CLIENT_LIMITED &&
+		    o->result == RESULT_DOUBTFUL && o->reason &&
+		    str_starts(o->reason, "client_limited")) {
 			r->state = REP_EXCLUDED;
 			r->reason = xstrdup(o->reason);
 		}
@@ -144,7 +155,8 @@ static int golden_file(struct going *g, char **ret, struct err *err)
 
 			if (r->state != REP_OK)
 				continue;
-			if (run_evidence_text(g->env->ledger, &r->evidence, EVIDENCE_GOLDEN, &text, &n, err) < 0) {
+			if (run_evidence_text(g->env->ledger, &r->evidence, EVIDENCE_GOLDEN, &text,
+					      &n, err) < 0) {
 				if (err->code != ERR_NOT_FOUND)
 					return -(int)err->code;
 				err_clear(err);
@@ -162,11 +174,15 @@ static int one_rep(struct going *g, struct err *err)
 {
 	struct reps *l = &g->judge.cand;
 	int index = (int)l->n;
-	AUTO_FREE char *what = xasprintf("repetition %d of %lld", index + 1, (long long)g->reps_planned);
+	AUTO_FREE char *what =
+		xasprintf("repetition %d of %lld", index + 1, (long long)g->reps_planned);
 	AUTO_FREE char *name = xasprintf("rep-%d", index);
 	AUTO_FREE char *work = NULL;
 	AUTO_FREE char *golden = NULL;
-	struct going_part part = { .g = g, .layer = LAYER_WORKLOAD, .what = what, .step = (size_t)index,
+	struct going_part part = { .g = g,
+				   .layer = LAYER_WORKLOAD,
+				   .what = what,
+				   .step = (size_t)index,
 				   .steps = (size_t)g->reps_planned };
 	struct check_ctx ctx = going_ctx(&part);
 	struct rep r CLEANUP(rep_release) = { .index = index };
@@ -224,7 +240,8 @@ int going_repetitions(struct going *g, struct verdict *v, struct err *err)
 	if (plan)
 		going_note(g, "%s", plan);
 	going_decide(g, /* ended= */ false, v);
-	g->reps_planned = g->judge.has_bank ? MIN(cap(g), 5) : MIN(cap(g), MAX(g->env->contract->repeat.runs, 5));
+	g->reps_planned = g->judge.has_bank ? MIN(cap(g), 5)
+					    : MIN(cap(g), MAX(g->env->contract->repeat.runs, 5));
 	while (!v->final && (int64_t)g->judge.cand.n < cap(g)) {
 		if (v->more)
 			g->reps_planned = MIN(cap(g), (int64_t)(g->judge.cand.n + v->more));

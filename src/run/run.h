@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One execution of a contract, as it happens: the stack, the layers in their order, the repetitions,
+ * One execution of a contract, as it happens: the stack, the layers in their order, the
+ * repetitions,
  * the verdict after each of them, and every step of it in the ledger BEFORE the next one starts.
  * Prints nothing; what is going on goes to the caller's callbacks.
  *
@@ -19,8 +20,10 @@
  *	run.result   scope "run"             ends the run ("finished", "interrupted")
  *	verdict                              recomputable from the entries it names
  *
- * A run or repetition that was announced and never ended (kill -9, power loss) is closed by the next
- * writer with run.abandon. Repetitions that were interrupted are left out, by that cause and listed, up
+ * A run or repetition that was announced and never ended (kill -9, power loss) is closed by the
+ * next
+ * writer with run.abandon. Repetitions that were interrupted are left out, by that cause and
+ * listed, up
  * to RUN_MAX_INTERRUPTED in a series; any more count as failed: nobody picks repetitions by Ctrl-C.
  */
 #pragma once
@@ -46,28 +49,30 @@ struct run_progress {
 struct run_env {
 	const struct contract *contract;
 	const char *contract_text;
-	const char *dir;	 /* the contract's folder */
+	const char *dir; /* the contract's folder */
 	struct ledger *ledger;
-	const char *machine;	 /* id of the tool in entries */
+	const char *machine; /* id of the tool in entries */
 	const char *tool_version, *tool_digest;
 	const volatile int *cancel;
 	/* callbacks; each may be NULL */
 	void (*progress)(void *arg, const struct run_progress *p);
-	void (*outcome)(void *arg, const struct outcome *o);	  /* a check has ended */
-	void (*rep)(void *arg, const struct rep *r);		  /* a repetition has ended */
-	void (*note)(void *arg, const char *text);		  /* worth a line of its own */
+	void (*outcome)(void *arg, const struct outcome *o); /* a check has ended */
+	void (*rep)(void *arg, const struct rep *r);         /* a repetition has ended */
+	void (*note)(void *arg, const char *text);           /* worth a line of its own */
 	void *arg;
 	/* options */
-	bool keep_going;	 /* later layers in spite of a failed one */
-	unsigned layers;	 /* bit mask of check layers to do; 0: all */
-	int64_t max_reps;	 /* at most so many this time; 0: the contract's cap */
-	const char *new_series;	 /* reason to start over instead of continuing the series; NULL */
-	bool keep_work;		 /* don't remove the scratch folder */
+	bool keep_going;        /* later layers in spite of a failed one */
+	unsigned layers;        /* bit mask of check layers to do; 0: all */
+	int64_t max_reps;       /* at most so many this time; 0: the contract's cap */
+	const char *new_series; /* reason to start over instead of continuing the series; NULL */
+	bool keep_work;         /* don't remove the scratch folder */
 };
 
-/* ---- the stack ------------------------------------------------------------------------------------ */
+/* ---- the stack
+ * ------------------------------------------------------------------------------------ */
 
-/* stack.environment and environment_file of the contract, placeholders filled in; later ones win. */
+/* stack.environment and environment_file of the contract, placeholders filled in; later ones win.
+ * */
 int run_environment(const struct contract *c, const char *dir, struct pairs *ret,
 		    struct err *err) MUST_USE;
 /* Captures what the contract says belongs to its stack. pid 0: no process. quick: twice check.
@@ -84,13 +89,14 @@ int run_stack(const struct run_capture *rc, struct stack *ret, struct err *err) 
 int run_stack_save(const struct run_capture *rc, const char *to, struct stack *ret,
 		   struct err *err) MUST_USE;
 
-/* ---- what was accepted ------------------------------------------------------------------------------ */
+/* ---- what was accepted
+ * ------------------------------------------------------------------------------ */
 
 /* One sign-off and what it rests on. */
 struct acceptance {
 	uint64_t seq;
 	char signoff[65], verdict[65], intent[65];
-	char run[40];	 /* id of the run */
+	char run[40]; /* id of the run */
 	char contract_digest[65], stack_digest[65];
 	char *who, *note;
 	int64_t at_ms, expires_ms; /* 0: never */
@@ -106,14 +112,21 @@ int acceptances_read(struct ledger *l, const char *workload, struct acceptances 
 		     struct err *err) MUST_USE;
 /* The one that counts now: the newest in force that is not expired at now_ms; NULL: none. */
 const struct acceptance *acceptance_current(const struct acceptances *l, int64_t now_ms);
-/* Accepted on two different stacks (or under two contracts' worth of change), or re-accepted by a run
+/* Accepted on two different stacks (or under two contracts' worth of change), or re-accepted by a
+ * run
  * after a rejection or roll-back: the workload is proven. */
 bool acceptances_proven(struct ledger *l, const struct acceptances *a);
 
 /* Reads back what entries refer to. The digest is the entry's leaf (64 hex). */
 int run_stack_of(struct ledger *l, const char *intent, struct stack *ret, struct err *err) MUST_USE;
 
-enum standing { STANDING_ACCEPTED, STANDING_STALE, STANDING_EXPIRED, STANDING_NEVER, STANDING_UNKNOWN };
+enum standing {
+	STANDING_ACCEPTED,
+	STANDING_STALE,
+	STANDING_EXPIRED,
+	STANDING_NEVER,
+	STANDING_UNKNOWN
+};
 const char *standing_name(enum standing s);
 /* Is this stack, under this contract, the accepted one? */
 struct staleness {
@@ -121,24 +134,26 @@ struct staleness {
 	bool contract_changed;
 	struct stack before, now; /* changes borrow from both */
 	struct changes changes;
-	unsigned layers;	  /* check layers to run again */
+	unsigned layers; /* check layers to run again */
 	struct strs reasons;
 };
 void staleness_release(struct staleness *s);
 /* now: the captured stack; taken over by ret. */
 int run_staleness(struct ledger *l, const struct contract *c, const struct acceptance *a,
-		  int64_t now_ms, struct stack *now, struct staleness *ret, struct err *err) MUST_USE;
+		  int64_t now_ms, struct stack *now, struct staleness *ret,
+		  struct err *err) MUST_USE;
 
-/* ---- running ------------------------------------------------------------------------------------------ */
+/* ---- running
+ * ------------------------------------------------------------------------------------------ */
 
 struct run_done {
 	char run[40];
 	char intent[65], verdict_leaf[65];
 	char stack_digest[65];
 	enum verdict_kind kind;
-	json_t *verdict;     /* body of the verdict entry */
+	json_t *verdict; /* body of the verdict entry */
 	bool interrupted;
-	bool nothing_to_do;  /* the series had been decided before; no repetition was made */
+	bool nothing_to_do; /* the series had been decided before; no repetition was made */
 };
 void run_done_release(struct run_done *d);
 int run_contract(const struct run_env *env, struct run_done *ret, struct err *err) MUST_USE;
@@ -153,26 +168,27 @@ struct run_recompute_arg {
 };
 int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *text, struct err *err);
 
-/* ---- going back ------------------------------------------------------------------------------------- */
+/* ---- going back
+ * ------------------------------------------------------------------------------------- */
 
 /* One component to switch back: by the contract's `switch:` commands. */
 struct switch_step {
 	const char *component; /* borrowed from the contract */
-	char *to;	       /* version word that its set command takes */
-	char *from;	       /* what get says now; NULL: it does not say */
+	char *to;              /* version word that its set command takes */
+	char *from;            /* what get says now; NULL: it does not say */
 	bool needed;
 };
 struct switch_plan {
 	struct switch_step *v;
 	size_t n, room;
-	struct strs missing;   /* changed components that no switch can put back */
+	struct strs missing; /* changed components that no switch can put back */
 };
 void switch_plan_release(struct switch_plan *p);
 int run_switch_plan(struct ledger *l, const struct contract *c, const char *dir,
 		    const struct acceptance *a, const struct staleness *s, struct switch_plan *ret,
 		    struct err *err) MUST_USE;
 /* The word that is in place now, by the switch's get command. Caller frees. */
-int run_switch_get(const struct contract *c, const char *dir, const struct stack_switch *s, char **ret,
-		   struct err *err) MUST_USE;
+int run_switch_get(const struct contract *c, const char *dir, const struct stack_switch *s,
+		   char **ret, struct err *err) MUST_USE;
 int run_switch(const struct contract *c, const char *dir, const struct switch_step *s,
 	       const volatile int *cancel, struct err *err) MUST_USE;

@@ -22,7 +22,8 @@ static int add_line(struct sv line, size_t number, const char *path, struct pair
 			return bail(err, ERR_PARSE, "%s:%zu: no name of a variable", path, number);
 	}
 	/* One pair of quotes around the whole value is the writer's, as in every such file. */
-	if (value.n >= 2 && value.p[0] == value.p[value.n - 1] && (value.p[0] == '"' || value.p[0] == '\'')) {
+	if (value.n >= 2 && value.p[0] == value.p[value.n - 1] &&
+	    (value.p[0] == '"' || value.p[0] == '\'')) {
 		value.p++;
 		value.n -= 2;
 	}
@@ -76,7 +77,8 @@ static void add_environment(struct capture_conf *conf, const struct pairs *env)
 {
 	for (size_t i = 0; i < env->n; i++) {
 		strs_addf(&conf->environment, "%s=%s", env->v[i].name, env->v[i].value);
-		strs_add(&conf->env_globs, env->v[i].name); /* what the contract sets is part of the stack */
+		strs_add(&conf->env_globs,
+			 env->v[i].name); /* what the contract sets is part of the stack */
 	}
 }
 

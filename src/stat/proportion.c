@@ -77,7 +77,8 @@ unsigned requests_needed(unsigned over, double p, double conf)
 	return lo;
 }
 
-/* ---- tolerance factor -------------------------------------------------------------------------- */
+/* ---- tolerance factor --------------------------------------------------------------------------
+ * */
 
 /* k of 0.90 coverage at 0.98 confidence for n = 2, 3, ...: what factor_of gives; a test re-makes
  * them. Kept because each decision asks for some and one costs a millisecond. */
@@ -122,12 +123,14 @@ double tolerance_factor(unsigned n, double coverage, double conf)
 	return factor_of(n, coverage, conf);
 }
 
-/* ---- paired items ------------------------------------------------------------------------------ */
+/* ---- paired items ------------------------------------------------------------------------------
+ * */
 
 double tango_z(unsigned items, unsigned lost, unsigned won, double margin)
 {
 	double n = items, b = lost, c = won, d = -margin;
-	/* q: the share of lost items under the hypothesis, larger root of qa q^2 + qb q + qc = 0. */
+	/* q: the share of lost items under the hypothesis, larger root of qa q^2 + qb q + qc = 0.
+	 * */
 	double qa = 2 * n, qb = -c - b + (2 * n - c + b) * d, qc = -b * d * (1 - d);
 	double q = (sqrt(MAX(qb * qb - 4 * qa * qc, 0.0)) - qb) / (2 * qa);
 	double var = n * (2 * q + d * (1 - d));

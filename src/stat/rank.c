@@ -24,7 +24,8 @@ static void exact_counts(unsigned n, unsigned m, double *ret)
 }
 
 /*
- * Larger sizes as probabilities, where nothing is ever subtracted: with i and j of each kind the last
+ * Larger sizes as probabilities, where nothing is ever subtracted: with i and j of each kind the
+ * last
  * in order is of the first kind with probability i / (i + j), and is then above all j.
  */
 static void shares(unsigned n, unsigned m, double *ret)
@@ -137,7 +138,8 @@ static int by_size(const void *pa, const void *pb)
 	return (a->size > b->size) - (a->size < b->size);
 }
 
-/* Null distribution of the sum of a random half of `rank` (integers): P(sum = s) into ret[top+1]. */
+/* Null distribution of the sum of a random half of `rank` (integers): P(sum = s) into ret[top+1].
+ * */
 static void sum_shares(const size_t *rank, size_t n, size_t top, double *ret)
 {
 	size_t reach = 0;

@@ -4,13 +4,15 @@
 #include <math.h>
 
 /*
- * A state is how many candidates fell into each gap between bank values. A gap's index is the number
+ * A state is how many candidates fell into each gap between bank values. A gap's index is the
+ * number
  * of bank values below it, so U = sum of index x count counts the pairs in which the candidate is
  * above; small U means better. U never falls, and no critical count can be larger than that of a
  * single test at the whole alpha, so states above that bound can never be asked for again and are
  * dropped: what is left is a few thousand partitions of small numbers.
  *
- * Since the order in which gaps were filled does not matter, the states of n + 1 candidates are made
+ * Since the order in which gaps were filled does not matter, the states of n + 1 candidates are
+ * made
  * once each: the key is the list of gap indexes in descending order without the zeros (the lowest
  * gap is what remains), one byte a candidate.
  */
@@ -216,7 +218,8 @@ static void by_bonferroni(unsigned m, const unsigned *looks, const double *spend
 
 static const unsigned usual_looks[] = { 3, 4, 5, 6, 8, 10 };
 
-/* The counts of the usual looks at alpha = 0.01: what the urn gives, kept because a bank of 12 takes
+/* The counts of the usual looks at alpha = 0.01: what the urn gives, kept because a bank of 12
+ * takes
  * ten milliseconds. A test makes all of them again. */
 static const int usual_counts[][6] = {
 	{ -1, -1, 0, 1, 3, 4 }, /* m = 5 */

@@ -81,7 +81,8 @@ struct shift {
 	double shift, lcb, ucb, lowest; /* lowest: the smallest difference */
 	unsigned u_le_0;                /* differences <= 0 */
 	double p_worse;                 /* P(U <= u_le_0) under no change */
-	/* For people, deciding nothing: the tightest interval that errs at most 2.5 % on each side, or
+	/* For people, deciding nothing: the tightest interval that errs at most 2.5 % on each
+	 * side, or
 	 * the widest there is, and its exact level. */
 	double lo, hi, level;
 };
@@ -181,7 +182,8 @@ double tango_z(unsigned items, unsigned lost, unsigned won, double margin);
 /* Lower bound of p_now - p_before at one-sided `conf`, by inverting the score test. */
 double tango_lower(unsigned items, unsigned lost, unsigned won, double conf);
 double mcnemar_exact(unsigned lost, unsigned won); /* two-sided; shown only */
-/* Items needed to show a margin when a share `flips` of the items flips: (z + z)^2 flips/margin^2. */
+/* Items needed to show a margin when a share `flips` of the items flips: (z + z)^2 flips/margin^2.
+ * */
 double items_needed(double flips, double margin, double alpha, double beta);
 
 /* ---- bootstrap (bootstrap.c) ----------------------------------------------------------------- */

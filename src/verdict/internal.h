@@ -26,7 +26,8 @@ struct series {
 void series_make(const struct verdict_in *in, struct series *ret);
 void series_release(struct series *s);
 unsigned series_failed(const struct series *s, size_t n); /* among the first n */
-/* Values of the bank that stand against the first n candidates: all, or as many when interleaved. */
+/* Values of the bank that stand against the first n candidates: all, or as many when interleaved.
+ * */
 size_t series_bank(const struct series *s, size_t metric, size_t n);
 /* Critical count of a metric at n candidates; -1: none there. */
 int series_count(struct series *s, size_t metric, size_t n);

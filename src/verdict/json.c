@@ -17,7 +17,8 @@ char *verdict_percent(double shift, bool abs_scale)
 	return xasprintf(fabs(x) >= 100 ? "%.0f %s" : "%.3g %s", x, abs_scale ? "points" : "%");
 }
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/* ---- writing -----------------------------------------------------------------------------------
+ * */
 
 static json_t *e9(double v)
 {
@@ -166,7 +167,8 @@ json_t *verdict_to_json(const struct verdict *v)
 	return o;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading -----------------------------------------------------------------------------------
+ * */
 
 /* An integer / scale, "inf", "-inf", null or absent (NAN). */
 static int get_scaled(const json_t *o, const char *key, double scale, double *ret, struct err *err)

@@ -54,7 +54,8 @@ static bool over(const struct verdict_metric *m, double w)
 	return m->limit_strict ? w >= limit : w > limit;
 }
 
-/* The limit against an upper bound on the worseness scale; the slack is the rounding of logarithms. */
+/* The limit against an upper bound on the worseness scale; the slack is the rounding of
+ * logarithms. */
 static bool inside(const struct verdict_metric *m, double upper)
 {
 	double limit = limit_of(m), slack = 1e-12 * MAX(1.0, fabs(limit));

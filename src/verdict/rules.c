@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* ---- objectives -------------------------------------------------------------------------------- */
+/* ---- objectives --------------------------------------------------------------------------------
+ * */
 
 bool rule_objectives_missed(const struct series *s, size_t n, struct verdict *v)
 {
@@ -44,7 +45,8 @@ bool rule_objectives_held(const struct series *s, const struct verdict *v)
 	return any > 0 || s->in->has_bank;
 }
 
-/* ---- margins ----------------------------------------------------------------------------------- */
+/* ---- margins -----------------------------------------------------------------------------------
+ * */
 
 bool rule_below_margins(const struct verdict *v)
 {
@@ -93,7 +95,8 @@ bool rule_regressed(const struct series *s, size_t n, struct verdict *v)
 	return v->reasons.n ? decided(v, VERDICT_REJECTED, n) : false;
 }
 
-/* ---- what stands against an acceptance, and what goes with it ------------------------------------ */
+/* ---- what stands against an acceptance, and what goes with it
+ * ------------------------------------ */
 
 void rule_repeatable(const struct series *s, struct verdict *v)
 {

@@ -161,7 +161,8 @@ unsigned series_cap(const struct verdict_in *in)
 	return in->has_bank ? in->looks[in->n_looks - 1] : in->first_looks[in->n_first_looks - 1];
 }
 
-/* Both arms grow: no bank to fix the gaps of an urn. Counts by simulation of two million series, 0.99 %
+/* Both arms grow: no bank to fix the gaps of an urn. Counts by simulation of two million series,
+ * 0.99 %
  * wrong in all, with session effects and drift of a few percent inside it. */
 static int interleaved_count(const struct verdict_in *in, unsigned look)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shared luck of a session does not average out inside it: with a session effect as large as the
+ * The shared luck of a session does not average out inside it: with a session effect as large as
+ * the
  * repetition noise, one bank session against one candidate session accepts a true 5 % loss one time
  * in six. Exact again when every repetition has a session of its own, or the arms are interleaved.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Same, worse, or not yet known: an accepted run and a candidate in, a verdict with reasons out. A
- * pure function of its input: no clock, no files, no randomness. It is asked after every repetition.
+ * pure function of its input: no clock, no files, no randomness. It is asked after every
+ * repetition.
  *
  *	struct verdict_in in = { 0 };
  *	struct verdict v CLEANUP(verdict_release) = { 0 };
@@ -12,8 +13,10 @@
  *	verdict_decide(&in, &v);
  *	if (!v.final) ... make another repetition; v.advice says how many are likely needed ...
  *
- * Worseness w: the metric turned so that up is worse. Log scale: w = ln v when lower is better, -ln v
- * when higher is; abs scale (shares): w = v or -v. Margin delta: ln(1 + m) on the log scale, m on abs.
+ * Worseness w: the metric turned so that up is worse. Log scale: w = ln v when lower is better,
+ * -ln v
+ * when higher is; abs scale (shares): w = v or -v. Margin delta: ln(1 + m) on the log scale, m on
+ * abs.
  * The bank: the repetitions of the accepted run, the latest VERDICT_MAX_BANK of them.
  *
  * In this order; the first that speaks decides:
@@ -21,21 +24,26 @@
  *	   what its label says                                     -> baseline void
  *	2. a required check FAILed; scored items or generated texts are shown to be worse than their
  *	   margin                                                  -> rejected
- *	   a required check was SKIPped, ERRORed or is DOUBTFUL; a required setting's effective value
+ *	   a required check was SKIPped, ERRORed or is DOUBTFUL; a required setting's effective
+ * 	   value
  *	   is unknown                                              -> no result, unless what
  *	   follows rejects: nothing of this can accept, and none of it hides a regression
  *	3. failed repetitions >= reject_failed                     -> rejected
  *	4. a metric that decides has no number in a repetition     -> no result
  *	   ... or fewer than VERDICT_MIN_BANK in the bank          -> inconclusive
- *	5. at each look, objectives: Clopper-Pearson 95 % lower bound of the share of repetitions over
+ *	5. at each look, objectives: Clopper-Pearson 95 % lower bound of the share of repetitions
+ * 	over
  *	   a limit > 0.10 (2 of 3, 3 of 5, 3 of 7, 4 of 10)        -> rejected
- *	6. first acceptance (no bank), from VERDICT_MIN_FIRST repetitions: mean + k sd within the limit
- *	   for every objective, k for 90 % of starts at 98 % confidence, no failed repetition -> accepted
+ *	6. first acceptance (no bank), from VERDICT_MIN_FIRST repetitions: mean + k sd within the
+ * 	limit
+ *	   for every objective, k for 90 % of starts at 98 % confidence, no failed repetition ->
+ * 	   accepted
  *	   second acceptance: the upper bound of the shift below the margin for every gating metric,
  *	   at most max_failed failed, and every objective still held -> accepted;
  *	   every candidate beyond the whole bank by more than the margin (gross), or the smallest
  *	   Holm-adjusted p <= rho x alpha_reject                   -> rejected
- *	7. the cap, or the end of the series                       -> inconclusive, or no result with
+ *	7. the cap, or the end of the series                       -> inconclusive, or no result
+ * 	with
  *	   fewer than three valid repetitions
  * "No significant difference" never accepts. Formulas and their error rates: docs/decisions.md.
  *
@@ -43,7 +51,8 @@
  * either the candidate's own repetitions show it as in 6 (from five on), or the accepted run's do
  * with the upper bound of the shift added: what met the limit with that much room still meets it.
  *
- * A first acceptance never comes from fewer than five repetitions. A contract that stops earlier ends
+ * A first acceptance never comes from fewer than five repetitions. A contract that stops earlier
+ * ends
  * inconclusive, reason `too_few_for_first`, with the number that is missing in `more`.
  *
  * What would be accepted becomes inconclusive where a rule of the data was broken: repetitions vary
@@ -164,7 +173,8 @@ struct verdict_in {
 void verdict_defaults(struct verdict_in *in);
 /* Both series of looks end at at_most (1 or more): those above go, at_most itself is one. */
 void verdict_cap(struct verdict_in *in, unsigned at_most);
-/* Both stacks ran alternately, bank[i] and cand[i] a pair whose order was drawn: looks 5 6 7 8 10 12
+/* Both stacks ran alternately, bank[i] and cand[i] a pair whose order was drawn: looks 5 6 7 8 10
+ * 12
  * with their own critical counts. */
 void verdict_interleave(struct verdict_in *in);
 
@@ -224,13 +234,16 @@ struct verdict_reasons {
 };
 
 /*
- * Codes of reasons: baseline_void, other_contract, other_workload, other_schedule, effective_differs,
- * effective_unknown, nothing_decides, check_failed, check_skipped, check_error, check_doubtful, items_worse,
+ * Codes of reasons: baseline_void, other_contract, other_workload, other_schedule,
+ * effective_differs,
+ * effective_unknown, nothing_decides, check_failed, check_skipped, check_error, check_doubtful,
+ * items_worse,
  * items_unmeasured, items_undecided, texts_worse, texts_differ, texts_unmeasured, texts_undecided,
  * repetition_failed, not_measured, bank_too_small, objective_missed, regressed, gross_regression,
  * not_repeatable, sessions_not_spread, cap_reached, too_few, too_few_for_first, not_yet.
  * Codes of notes: note, check_not_passed, repetition_excluded, worse_inside_margin, noisier,
- * much_better, session_effect, no_margin; and, for information only (they don't turn accepted into accepted with
+ * much_better, session_effect, no_margin; and, for information only (they don't turn accepted into
+ * accepted with
  * note): small_bank, outlook, same_stack, drift, look_stands, texts_agreement.
  */
 struct verdict {
@@ -257,7 +270,8 @@ void verdict_decide(const struct verdict_in *in, struct verdict *ret);
 /* Before the first repetition: what this bank and its noise can decide, a line a gating metric.
  * Caller frees; NULL: nothing to say. */
 char *verdict_plan(const struct verdict_in *in) MUST_USE;
-/* The same for a program: repetitions that likely decide when nothing changed (the noise of the bank),
+/* The same for a program: repetitions that likely decide when nothing changed (the noise of the
+ * bank),
  * the cap, and whether every gating margin is within reach of this noise. */
 struct verdict_expect {
 	bool decidable;
@@ -265,7 +279,8 @@ struct verdict_expect {
 };
 void verdict_expect(const struct verdict_in *in, struct verdict_expect *ret);
 
-/* For records: integers (statistics x 10^9 in *_e9, values in the unit's scale), "inf" as text, null
+/* For records: integers (statistics x 10^9 in *_e9, values in the unit's scale), "inf" as text,
+ * null
  * for what has no number. from_json reads them back; writing that again gives the same JSON. */
 json_t *verdict_to_json(const struct verdict *v) MUST_USE;
 int verdict_from_json(const json_t *j, struct verdict *ret, struct err *err) MUST_USE;

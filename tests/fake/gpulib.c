@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library that answers like those of the vendors. FAKE_GPU says how: "ok" (the default), "error" (every
+/* A library that answers like those of the vendors. FAKE_GPU says how: "ok" (the default), "error"
+ * (every
  * call fails), "hang", "crash". */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CLOCK_REALTIME is set back by a second in the middle of a run. The clock of this program is ours: this
+ * CLOCK_REALTIME is set back by a second in the middle of a run. The clock of this program is
+ * ours: this
  * clock_gettime stands in for the C library's everywhere in it.
  */
 #include "load_lib.h"
@@ -54,7 +55,8 @@ static void a_clock_that_is_set_changes_no_latency(void)
 					      1e6,
 				      0, 200);
 	}
-	/* The kernel's own clock was not set here, so from then on its stamps look false: not used. */
+	/* The kernel's own clock was not set here, so from then on its stamps look false: not
+	 * used. */
 	CHECK(b.res.audit.unstamped > 0 && b.res.audit.unstamped < b.res.audit.events);
 	bench_done(&b);
 	fake_stop(&f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A verdict's input to vary: a bank of ten around 100 ms with about 1 % noise, candidates at a factor
+/* A verdict's input to vary: a bank of ten around 100 ms with about 1 % noise, candidates at a
+ * factor
  * of it, and series from a seeded generator. */
 #pragma once
 

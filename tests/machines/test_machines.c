@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every folder here is a recorded machine: root/, cmd/, facts.json, env, what to capture (conf.json) and
- * the stack that must come out (expected.json). TWICE_ACCEPT=1 rewrites expected.json; read its diff.
+ * Every folder here is a recorded machine: root/, cmd/, facts.json, env, what to capture
+ * (conf.json) and
+ * the stack that must come out (expected.json). TWICE_ACCEPT=1 rewrites expected.json; read its
+ * diff.
  */
 #include "base/err.h"
 #include "base/file.h"

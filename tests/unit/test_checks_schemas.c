@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the real checks: sound, and what the manual and the templates show is right for them. */
+/* The tables of the real checks: sound, and what the manual and the templates show is right for
+ * them. */
 #include "checks/checks.h"
 #include "contract/internal.h"
 #include "contract_tables.h"

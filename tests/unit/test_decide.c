@@ -28,8 +28,7 @@ static void rejects_a_gross_regression_and_says_how_much(void)
 	verdict_decide(&s.in, &v);
 	CHECK_INT(v.kind, VERDICT_REJECTED);
 	CHECK_STR(first_code(&v), "gross_regression");
-	CHECK_HAS(v.reasons.v[0].text,
-		  "ttft.p50: 100 ns -> 150 ns, worse by 49.9 %");
+	CHECK_HAS(v.reasons.v[0].text, "ttft.p50: 100 ns -> 150 ns, worse by 49.9 %");
 }
 
 static void an_undecided_series_goes_on_and_says_how_far(void)

@@ -14,10 +14,12 @@ struct scene {
 
 static void reason(struct scene *s, const char *code, const char *about)
 {
-	*VEC_ADD(&s->v.reasons) = (struct verdict_reason){ xstrdup(code), xstrdup(about), xstrdup("x") };
+	*VEC_ADD(&s->v.reasons) =
+		(struct verdict_reason){ xstrdup(code), xstrdup(about), xstrdup("x") };
 }
 
-static void change(struct scene *s, enum component_layer l, const char *name, const char *from, const char *to)
+static void change(struct scene *s, enum component_layer l, const char *name, const char *from,
+		   const char *to)
 {
 	stack_add(&s->a, l, name, from, NULL);
 	stack_add(&s->b, l, name, to, NULL);
@@ -50,7 +52,8 @@ static void the_only_change_is_the_suspect(void)
 	CHECK_INT(s.d.confidence, DIAGNOSIS_MEDIUM);
 	CHECK_INT(s.d.symptom, SYMPTOM_SLOWER);
 	j = diagnosis_to_json(&s.d);
-	CHECK_INT(json_integer_value(json_object_get(json_array_get(json_object_get(j, "suspects"), 0), "share_e9")),
+	CHECK_INT(json_integer_value(json_object_get(
+			  json_array_get(json_object_get(j, "suspects"), 0), "share_e9")),
 		  1000000000);
 }
 
@@ -102,5 +105,6 @@ static void what_came_together_is_one_suspect(void)
 	CHECK_INT(s.d.confidence, DIAGNOSIS_MEDIUM);
 }
 
-TEST_MAIN(TEST(what_came_together_is_one_suspect), TEST(the_only_change_is_the_suspect), TEST(without_a_change_it_is_undetermined),
-	  TEST(the_symptom_ranks_the_layers), TEST(wrong_answers_are_not_called_slow))
+TEST_MAIN(TEST(what_came_together_is_one_suspect), TEST(the_only_change_is_the_suspect),
+	  TEST(without_a_change_it_is_undetermined), TEST(the_symptom_ranks_the_layers),
+	  TEST(wrong_answers_are_not_called_slow))

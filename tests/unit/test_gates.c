@@ -215,7 +215,8 @@ static void what_was_skipped_does_not_hide_a_regression(void)
 
 	scene(&s, 1.5, 3, true);
 	s.m[0].has_limit = false;
-	s.checks[0] = (struct verdict_check){ "recovery/restart", LAYER_RECOVERY, RESULT_SKIP, true, "why" };
+	s.checks[0] = (struct verdict_check){ "recovery/restart", LAYER_RECOVERY, RESULT_SKIP, true,
+					      "why" };
 	s.in.checks = s.checks;
 	s.in.n_checks = 1;
 	verdict_decide(&s.in, &v);
@@ -223,7 +224,8 @@ static void what_was_skipped_does_not_hide_a_regression(void)
 	CHECK_STR(first_code(&v), "gross_regression");
 	CHECK_STR(v.notes.v[v.notes.n - 1].code, "check_skipped");
 	scene(&s, 1, 3, true);
-	s.checks[0] = (struct verdict_check){ "recovery/restart", LAYER_RECOVERY, RESULT_SKIP, true, "why" };
+	s.checks[0] = (struct verdict_check){ "recovery/restart", LAYER_RECOVERY, RESULT_SKIP, true,
+					      "why" };
 	s.in.checks = s.checks;
 	s.in.n_checks = 1;
 	verdict_release(&v);

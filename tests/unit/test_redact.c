@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The secrets here are made up; they are put together from pieces so that no scanner takes them for real. */
+/* The secrets here are made up; they are put together from pieces so that no scanner takes them
+ * for real. */
 #include "base/redact.h"
 
 #include "test.h"
@@ -8,12 +9,31 @@
 
 static void names_that_say_credential(void)
 {
-	static const char *const yes[] = { "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "db_password", "API_KEY",
-					   "OPENAI_API_KEY", "apiKey", "GITHUB_PAT", "PGPASSWORD_FILE_PASSWORD",
-					   "Authorization", "X-Auth-Token", "SSH_PRIVATE_KEY", "client_secret",
-					   "AZURE_STORAGE_KEY", "MYSQL_PWD", "cookie" };
-	static const char *const no[] = { "PATH", "PWD", "KEYBOARD", "NCCL_DEBUG", "OMP_NUM_THREADS", "MONKEY",
-					  "TOKENIZERS_PARALLELISM", "MAX_TOKENS", "PATTERN", "primary_key",
+	static const char *const yes[] = { "HF_TOKEN",
+					   "AWS_SECRET_ACCESS_KEY",
+					   "db_password",
+					   "API_KEY",
+					   "OPENAI_API_KEY",
+					   "apiKey",
+					   "GITHUB_PAT",
+					   "PGPASSWORD_FILE_PASSWORD",
+					   "Authorization",
+					   "X-Auth-Token",
+					   "SSH_PRIVATE_KEY",
+					   "client_secret",
+					   "AZURE_STORAGE_KEY",
+					   "MYSQL_PWD",
+					   "cookie" };
+	static const char *const no[] = { "PATH",
+					  "PWD",
+					  "KEYBOARD",
+					  "NCCL_DEBUG",
+					  "OMP_NUM_THREADS",
+					  "MONKEY",
+					  "TOKENIZERS_PARALLELISM",
+					  "MAX_TOKENS",
+					  "PATTERN",
+					  "primary_key",
 					  "AUTHOR" };
 
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
@@ -30,25 +50,96 @@ static void names_that_say_credential(void)
 static void fifty_kinds_of_secrets_go(void)
 {
 	static const char *const text[] = {
-		"id AK" "IAIOSFODNN7EXAMPLE1 x" RANDOM40, "AS" "IAIOSFODNN7EXAMPLE2=" RANDOM40,
-		"key=AI" "za" RANDOM40, "ya" "29." RANDOM40, "GOC" "SPX-" RANDOM40, "gh" "p_" RANDOM40,
-		"gh" "o_" RANDOM40, "gh" "s_" RANDOM40, "gh" "u_" RANDOM40, "github" "_pat_" RANDOM40,
-		"gl" "pat-" RANDOM40, "gl" "rt-" RANDOM40, "xo" "xb-" RANDOM40, "xo" "xp-" RANDOM40,
-		"xa" "pp-" RANDOM40, "s" "k-" RANDOM40, "s" "k-proj-" RANDOM40, "s" "k_live_" RANDOM40,
-		"rk" "_live_" RANDOM40, "wh" "sec_" RANDOM40, "(h" "f_" RANDOM40 ")", "nv" "api-" RANDOM40,
-		"gs" "k_" RANDOM40, "np" "m_" RANDOM40, "py" "pi-" RANDOM40, "do" "p_v1_" RANDOM40,
-		"da" "pi" RANDOM40, "S" "G." RANDOM40, "sh" "pat_" RANDOM40, "hv" "s." RANDOM40,
-		"dc" "kr_pat_" RANDOM40, "ey" "J" RANDOM40 "." RANDOM40 "." RANDOM40, "ts" "key-" RANDOM40,
-		"xa" "i-" RANDOM40, "gl" "sa_" RANDOM40,
-		"Authorization: Bearer " RANDOM40, "authorization: basic " RANDOM40,
-		"postgres://joe:s3cr3tPass@db/x", "https://s3cr3tPass@example.org/repo",
+		"id AK"
+		"IAIOSFODNN7EXAMPLE1 x" RANDOM40,
+		"AS"
+		"IAIOSFODNN7EXAMPLE2=" RANDOM40,
+		"key=AI"
+		"za" RANDOM40,
+		"ya"
+		"29." RANDOM40,
+		"GOC"
+		"SPX-" RANDOM40,
+		"gh"
+		"p_" RANDOM40,
+		"gh"
+		"o_" RANDOM40,
+		"gh"
+		"s_" RANDOM40,
+		"gh"
+		"u_" RANDOM40,
+		"github"
+		"_pat_" RANDOM40,
+		"gl"
+		"pat-" RANDOM40,
+		"gl"
+		"rt-" RANDOM40,
+		"xo"
+		"xb-" RANDOM40,
+		"xo"
+		"xp-" RANDOM40,
+		"xa"
+		"pp-" RANDOM40,
+		"s"
+		"k-" RANDOM40,
+		"s"
+		"k-proj-" RANDOM40,
+		"s"
+		"k_live_" RANDOM40,
+		"rk"
+		"_live_" RANDOM40,
+		"wh"
+		"sec_" RANDOM40,
+		"(h"
+		"f_" RANDOM40 ")",
+		"nv"
+		"api-" RANDOM40,
+		"gs"
+		"k_" RANDOM40,
+		"np"
+		"m_" RANDOM40,
+		"py"
+		"pi-" RANDOM40,
+		"do"
+		"p_v1_" RANDOM40,
+		"da"
+		"pi" RANDOM40,
+		"S"
+		"G." RANDOM40,
+		"sh"
+		"pat_" RANDOM40,
+		"hv"
+		"s." RANDOM40,
+		"dc"
+		"kr_pat_" RANDOM40,
+		"ey"
+		"J" RANDOM40 "." RANDOM40 "." RANDOM40,
+		"ts"
+		"key-" RANDOM40,
+		"xa"
+		"i-" RANDOM40,
+		"gl"
+		"sa_" RANDOM40,
+		"Authorization: Bearer " RANDOM40,
+		"authorization: basic " RANDOM40,
+		"postgres://joe:s3cr3tPass@db/x",
+		"https://s3cr3tPass@example.org/repo",
 		"machine example.org login joe password s3cr3tPass",
-		"-----BEGIN OPENSSH PRIVATE KEY-----\n" RANDOM40 "\n-----END OPENSSH PRIVATE KEY-----",
-		"-----BEGIN RSA PRIVATE KEY-----\n" RANDOM40, "AWS_SECRET_ACCESS_KEY=" RANDOM40,
-		"HF_TOKEN: " RANDOM40, "{\"password\": \"s3cr3tPass\"}", "'api_key': 's3cr3tPass'",
-		"client_secret=s3cr3tPass&x=1", "--password s3cr3tPass", "--api-key=s3cr3tPass",
-		"export DB_PASSWORD='s3cr3tPass'", "Cookie: s3cr3tPass", "x-api-key: s3cr3tPass",
-		"AccountKey=s3cr3tPass;x", "mysql_pwd=s3cr3tPass",
+		"-----BEGIN OPENSSH PRIVATE KEY-----\n" RANDOM40
+		"\n-----END OPENSSH PRIVATE KEY-----",
+		"-----BEGIN RSA PRIVATE KEY-----\n" RANDOM40,
+		"AWS_SECRET_ACCESS_KEY=" RANDOM40,
+		"HF_TOKEN: " RANDOM40,
+		"{\"password\": \"s3cr3tPass\"}",
+		"'api_key': 's3cr3tPass'",
+		"client_secret=s3cr3tPass&x=1",
+		"--password s3cr3tPass",
+		"--api-key=s3cr3tPass",
+		"export DB_PASSWORD='s3cr3tPass'",
+		"Cookie: s3cr3tPass",
+		"x-api-key: s3cr3tPass",
+		"AccountKey=s3cr3tPass;x",
+		"mysql_pwd=s3cr3tPass",
 	};
 
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
@@ -58,7 +149,8 @@ static void fifty_kinds_of_secrets_go(void)
 		printf("# %s -> %s\n", text[i], s);
 		CHECK(hits >= 1);
 		CHECK(!strstr(s, "s3cr3tPass"));
-		CHECK(!strstr(s, RANDOM40) || i < 2); /* the first two: only the key id is known there */
+		CHECK(!strstr(s, RANDOM40) ||
+		      i < 2); /* the first two: only the key id is known there */
 		free(s);
 	}
 }
@@ -66,11 +158,19 @@ static void fifty_kinds_of_secrets_go(void)
 static void ordinary_text_stays(void)
 {
 	static const char *const text[] = {
-		"step 40 of 200, loss 0.4176, 53 ms", "tokens: 128", "max_tokens=64", "basic settings are fine",
-		"GET http://127.0.0.1:8000/v1/models", "/usr/lib/x86_64-linux-gnu/libopenblasp-r0.3.21.so",
+		"step 40 of 200, loss 0.4176, 53 ms",
+		"tokens: 128",
+		"max_tokens=64",
+		"basic settings are fine",
+		"GET http://127.0.0.1:8000/v1/models",
+		"/usr/lib/x86_64-linux-gnu/libopenblasp-r0.3.21.so",
 		"sha256:dc2d6b4ffa6026bddd2823e83e664dcdf097e1abc851f10960b6ae7d22a01a26",
-		"a skeleton key-value store", "NCCL_DEBUG=INFO", "task sk-learn is installed", "token count 12",
-		"the password is never stored", "HF_TOKEN=",
+		"a skeleton key-value store",
+		"NCCL_DEBUG=INFO",
+		"task sk-learn is installed",
+		"token count 12",
+		"the password is never stored",
+		"HF_TOKEN=",
 	};
 
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
@@ -91,5 +191,5 @@ static void twice_is_the_same_as_once(void)
 	free(b);
 }
 
-TEST_MAIN(TEST(names_that_say_credential), TEST(fifty_kinds_of_secrets_go), TEST(ordinary_text_stays),
-	  TEST(twice_is_the_same_as_once))
+TEST_MAIN(TEST(names_that_say_credential), TEST(fifty_kinds_of_secrets_go),
+	  TEST(ordinary_text_stays), TEST(twice_is_the_same_as_once))

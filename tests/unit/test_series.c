@@ -57,7 +57,7 @@ static void bank_values_that_were_not_measured_are_left_out(void)
 	memcpy(holes, bank, sizeof(holes));
 	holes[0] = NAN;
 	holes[5] = INFINITY; /* no measurement is infinite */
-	holes[7] = 0; /* no logarithm */
+	holes[7] = 0;        /* no logarithm */
 	s.m[0].bank = holes;
 	verdict_decide(&s.in, &v);
 	CHECK_INT(v.kind, VERDICT_ACCEPTED);

@@ -26,7 +26,8 @@ static void sessions_show_as_a_variance_of_their_own(void)
 	CHECK(vc.p < 1e-6 && vc.icc > 0.99);
 }
 
-/* NIST/Dataplot-style check by hand: two groups with the same spread make Welch and pooled agree. */
+/* NIST/Dataplot-style check by hand: two groups with the same spread make Welch and pooled agree.
+ * */
 static void t_tests_agree_on_equal_groups(void)
 {
 	static const double a[] = { 1, 2, 3, 4, 5 }, b[] = { 2, 3, 4, 5, 6 };
@@ -44,7 +45,8 @@ static void t_tests_agree_on_equal_groups(void)
 	CHECK_NEAR(lo, t_upper(2, 8), 1e-15);
 }
 
-/* Student's sleep data (1908), as in every textbook: Welch t = -1.8608, df = 17.776, p = 0.07939. */
+/* Student's sleep data (1908), as in every textbook: Welch t = -1.8608, df = 17.776, p = 0.07939.
+ * */
 static void students_sleep(void)
 {
 	static const double a[] = { 0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0 },

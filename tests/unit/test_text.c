@@ -25,7 +25,8 @@ static void counts_pairs_and_the_tokens_up_to_where_they_part(void)
 	CHECK_NEAR(a.tokens_cross, 3 + 3 + 3 + 3 + 2 + 2, 0);
 }
 
-/* A stack whose texts wobble, against itself: no drop; against one that always differs: all of it. */
+/* A stack whose texts wobble, against itself: no drop; against one that always differs: all of it.
+ * */
 static void a_drop_is_measured_against_the_own_wobble(void)
 {
 	const struct text wobble[] = { T(1, 2, 3), T(1, 2, 4), T(1, 2, 3), T(1, 2, 4) };

@@ -17,18 +17,19 @@ struct allreduce_conf {
 static const struct field allreduce_fields[] = {
 	FIELD(allreduce_conf, ranks, .type = FIELD_INT, .def = "2", .min = "2", .max = "4096",
 	      .help = "processes"),
-	FIELD_AS("min", allreduce_conf, min_bytes, .type = FIELD_BYTES, .def = "1 KiB", .min = "4 B",
-		 .help = "smallest message"),
-	FIELD_AS("max", allreduce_conf, max_bytes, .type = FIELD_BYTES, .def = "1 MiB", .min = "4 B",
-		 .max = "1 GiB", .help = "largest message; each size is four times the one before"),
-	FIELD(allreduce_conf, iterations, .type = FIELD_INT, .def = "20", .min = "1", .max = "100000",
-	      .help = "of each size"),
+	FIELD_AS("min", allreduce_conf, min_bytes, .type = FIELD_BYTES, .def = "1 KiB",
+		 .min = "4 B", .help = "smallest message"),
+	FIELD_AS("max", allreduce_conf, max_bytes, .type = FIELD_BYTES, .def = "1 MiB",
+		 .min = "4 B", .max = "1 GiB",
+		 .help = "largest message; each size is four times the one before"),
+	FIELD(allreduce_conf, iterations, .type = FIELD_INT, .def = "20", .min = "1",
+	      .max = "100000", .help = "of each size"),
 	FIELD(allreduce_conf, launcher, .type = FIELD_ARGV,
 	      .help = "else mpirun --oversubscribe --bind-to none -np RANKS"),
 	FIELD(allreduce_conf, busbw, .type = FIELD_LIMITS, .unit = UNIT_BYTES_PER_S,
 	      .help = "limits by message size: \"1 MiB\": \">= 0.1 GB/s\""),
-	FIELD_AS("limit", allreduce_conf, limit_ns, .type = FIELD_DURATION, .def = "2 min", .min = "1 s",
-		 .help = "time it may take"),
+	FIELD_AS("limit", allreduce_conf, limit_ns, .type = FIELD_DURATION, .def = "2 min",
+		 .min = "1 s", .help = "time it may take"),
 	{ 0 },
 };
 
@@ -106,9 +107,11 @@ static double busbw(const struct nccl_row *row)
 static int judge(const struct allreduce_conf *c, const struct nccl_tests *t, struct outcome *o)
 {
 	for (size_t i = 0; i < t->rows.n; i++) {
-		AUTO_FREE char *name = xasprintf("allreduce.busbw.%llu", (unsigned long long)t->rows.v[i].bytes);
+		AUTO_FREE char *name =
+			xasprintf("allreduce.busbw.%llu", (unsigned long long)t->rows.v[i].bytes);
 
-		measurements_add(&o->measured, name, UNIT_BYTES_PER_S, HIGHER_IS_BETTER, busbw(&t->rows.v[i]));
+		measurements_add(&o->measured, name, UNIT_BYTES_PER_S, HIGHER_IS_BETTER,
+				 busbw(&t->rows.v[i]));
 	}
 	if (t->wrong_total > 0)
 		return ends(o, RESULT_FAIL, "%lld elements are wrong", (long long)t->wrong_total);
@@ -125,11 +128,12 @@ static int judge(const struct allreduce_conf *c, const struct nccl_tests *t, str
 		(void)quantity_parse(sv_of(c->busbw.v[i].name), &bytes, &u);
 		v = busbw(nccl_tests_row(t, (uint64_t)bytes));
 		if (isnan(v))
-			return ends(o, RESULT_ERROR, "no message of %s was measured", c->busbw.v[i].name);
+			return ends(o, RESULT_ERROR, "no message of %s was measured",
+				    c->busbw.v[i].name);
 		got = quantity_text(v, UNIT_BYTES_PER_S);
 		if (!limit_holds(&c->busbw.v[i].limit, v))
-			return ends(o, RESULT_FAIL, "busbw at %s is %s, limit %s", c->busbw.v[i].name, got,
-				    limit);
+			return ends(o, RESULT_FAIL, "busbw at %s is %s, limit %s",
+				    c->busbw.v[i].name, got, limit);
 	}
 	o->result = RESULT_PASS;
 	return 0;
@@ -170,8 +174,11 @@ static int allreduce_run(const struct check_ctx *ctx, const void *conf, struct o
 }
 
 const struct check check_allreduce = {
-	.schema = { .name = "allreduce", .layers = 1u << LAYER_COMM, .fields = allreduce_fields,
-		    .conf_size = sizeof(struct allreduce_conf), .valid = allreduce_valid,
+	.schema = { .name = "allreduce",
+		    .layers = 1u << LAYER_COMM,
+		    .fields = allreduce_fields,
+		    .conf_size = sizeof(struct allreduce_conf),
+		    .valid = allreduce_valid,
 		    .help = "all-reduce over MPI: results exact, then bandwidth" },
 	.run = allreduce_run,
 };

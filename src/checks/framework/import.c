@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Python module really imported by the workload's Python, its version, and a first right result. */
+/* A Python module really imported by the workload's Python, its version, and a first right result.
+ * */
 #include "checks/inner.h"
 
 #include "base/err.h"
@@ -16,8 +17,8 @@ static const struct field import_fields[] = {
 	FIELD(import_conf, python, .type = FIELD_STR, .help = "else the contract's"),
 	FIELD(import_conf, smoke, .type = FIELD_STR,
 	      .help = "an expression of Python that must be true; `m` is the module"),
-	FIELD_AS("within", import_conf, within_ns, .type = FIELD_DURATION, .def = "2 min", .min = "1 s",
-		 .help = "time it may take"),
+	FIELD_AS("within", import_conf, within_ns, .type = FIELD_DURATION, .def = "2 min",
+		 .min = "1 s", .help = "time it may take"),
 	{ 0 },
 };
 
@@ -26,8 +27,8 @@ static int import_valid(void *conf, struct err *err)
 	const struct import_conf *c = conf;
 
 	for (const char *p = c->module; p && *p; p++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_' || *p == '.' ||
-		      (*p >= '0' && *p <= '9')))
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_' ||
+		      *p == '.' || (*p >= '0' && *p <= '9')))
 			return bail(err, ERR_PARSE, "'%s' is no name of a module", c->module);
 	return 0;
 }
@@ -73,15 +74,17 @@ static int judge(const struct import_conf *c, const json_t *j, struct outcome *o
 	return 0;
 }
 
-static int import_run(const struct check_ctx *ctx, const void *conf, struct outcome *o, struct err *err)
+static int import_run(const struct check_ctx *ctx, const void *conf, struct outcome *o,
+		      struct err *err)
 {
 	const struct import_conf *c = conf;
 	const char *python = c->python ? c->python : ctx->contract->stack.python;
 	const char *argv[] = { python, "-c", program, c->module, c->smoke, NULL };
 	struct strs env CLEANUP(strs_release) = { 0 };
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };
-	struct proc_spec ps = { .argv = argv, .limit_ns = c->within_ns, .cancel = ctx->cancel,
-				.cwd = ctx->work };
+	struct proc_spec ps = {
+		.argv = argv, .limit_ns = c->within_ns, .cancel = ctx->cancel, .cwd = ctx->work
+	};
 	AUTO_FREE char *how = NULL;
 	AUTO_FREE char *out = NULL;
 	AUTO_JSON json_t *j = NULL;
@@ -103,14 +106,18 @@ static int import_run(const struct check_ctx *ctx, const void *conf, struct outc
 	}
 	/* The module may print on import: the last line is ours. */
 	out = sv_dup(sv_trim(sv_str(&done.out)));
-	if (json_read(sv_of(strrchr(out, '\n') ? strrchr(out, '\n') + 1 : out), "the answer", &j, err) < 0)
+	if (json_read(sv_of(strrchr(out, '\n') ? strrchr(out, '\n') + 1 : out), "the answer", &j,
+		      err) < 0)
 		return ends_err(o, RESULT_ERROR, err);
 	return judge(c, j, o);
 }
 
 const struct check check_import = {
-	.schema = { .name = "import", .layers = 1u << LAYER_FRAMEWORK, .fields = import_fields,
-		    .conf_size = sizeof(struct import_conf), .valid = import_valid,
+	.schema = { .name = "import",
+		    .layers = 1u << LAYER_FRAMEWORK,
+		    .fields = import_fields,
+		    .conf_size = sizeof(struct import_conf),
+		    .valid = import_valid,
 		    .help = "a Python module imported, its version, an exact product" },
 	.run = import_run,
 };

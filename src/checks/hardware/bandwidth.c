@@ -19,8 +19,9 @@ struct bandwidth_conf {
 };
 
 static const struct field bandwidth_fields[] = {
-	FIELD_AS("size", bandwidth_conf, size_bytes, .type = FIELD_BYTES, .def = "64 MiB", .min = "1 MiB",
-		 .max = "16 GiB", .help = "of each of the three arrays; several times the last-level cache"),
+	FIELD_AS("size", bandwidth_conf, size_bytes, .type = FIELD_BYTES, .def = "64 MiB",
+		 .min = "1 MiB", .max = "16 GiB",
+		 .help = "of each of the three arrays; several times the last-level cache"),
 	FIELD(bandwidth_conf, threads, .type = FIELD_INT, .def = "0", .min = "0", .max = "1024",
 	      .help = "0: one for each processor that may be used"),
 	FIELD(bandwidth_conf, repeats, .type = FIELD_INT, .def = "9", .min = "3", .max = "1000",
@@ -78,8 +79,15 @@ static int triad(const struct bandwidth_conf *conf, unsigned threads, double *re
 			    (long long)conf->size_bytes);
 	(void)pthread_barrier_init(&gate, NULL, threads + 1);
 	for (; made < threads; made++) {
-		parts[made] = (struct part){ mem, mem + n, mem + 2 * n, n * made / threads,
-					     n * (made + 1) / threads, &gate, conf->repeats, 0, NULL };
+		parts[made] = (struct part){ mem,
+					     mem + n,
+					     mem + 2 * n,
+					     n * made / threads,
+					     n * (made + 1) / threads,
+					     &gate,
+					     conf->repeats,
+					     0,
+					     NULL };
 		if (pthread_create(&ids[made], NULL, work, &parts[made]) != 0)
 			break;
 	}
@@ -99,7 +107,8 @@ static int triad(const struct bandwidth_conf *conf, unsigned threads, double *re
 		(void)pthread_barrier_wait(&gate);
 		start = clock_ns();
 		(void)pthread_barrier_wait(&gate);
-		ret_samples[r] = 3.0 * (double)n * sizeof(double) / ((double)(clock_ns() - start) / 1e9);
+		ret_samples[r] =
+			3.0 * (double)n * sizeof(double) / ((double)(clock_ns() - start) / 1e9);
 	}
 	*ret_wrong = 0;
 	for (unsigned i = 0; i < threads; i++) {
@@ -124,11 +133,13 @@ static int bandwidth_run(const struct check_ctx *ctx, const void *conf, struct o
 
 	report(ctx, "triad", "", -1, -1);
 	if (!threads)
-		threads = sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+		threads = sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set)
+								       : 1;
 	if (triad(c, threads, v, &wrong, err) < 0)
 		return ends_err(o, RESULT_ERROR, err);
 	mid = median(v, (size_t)c->repeats);
-	m = measurements_add(&o->measured, "memory_bandwidth", UNIT_BYTES_PER_S, HIGHER_IS_BETTER, mid);
+	m = measurements_add(&o->measured, "memory_bandwidth", UNIT_BYTES_PER_S, HIGHER_IS_BETTER,
+			     mid);
 	m->samples = xcalloc((size_t)c->repeats, sizeof(double));
 	memcpy(m->samples, v, (size_t)c->repeats * sizeof(double));
 	m->n_samples = (size_t)c->repeats;
@@ -136,7 +147,8 @@ static int bandwidth_run(const struct check_ctx *ctx, const void *conf, struct o
 	measurements_add(&o->measured, "memory_bandwidth.best", UNIT_BYTES_PER_S, HIGHER_IS_BETTER,
 			 v[c->repeats - 1]);
 	if (wrong)
-		return ends(o, RESULT_FAIL, "%llu of the results are wrong", (unsigned long long)wrong);
+		return ends(o, RESULT_FAIL, "%llu of the results are wrong",
+			    (unsigned long long)wrong);
 	if (!limit_holds(&c->at_least, mid)) {
 		AUTO_FREE char *got = quantity_text(mid, UNIT_BYTES_PER_S);
 		AUTO_FREE char *limit = limit_text(&c->at_least);
@@ -148,8 +160,10 @@ static int bandwidth_run(const struct check_ctx *ctx, const void *conf, struct o
 }
 
 const struct check check_memory_bandwidth = {
-	.schema = { .name = "memory_bandwidth", .layers = 1u << LAYER_HARDWARE,
-		    .fields = bandwidth_fields, .conf_size = sizeof(struct bandwidth_conf),
+	.schema = { .name = "memory_bandwidth",
+		    .layers = 1u << LAYER_HARDWARE,
+		    .fields = bandwidth_fields,
+		    .conf_size = sizeof(struct bandwidth_conf),
 		    .help = "triad of STREAM, every result compared" },
 	.run = bandwidth_run,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processors and memory that this process really has: affinity and control group, not the machine's. */
+/* Processors and memory that this process really has: affinity and control group, not the
+ * machine's. */
 #include "checks/inner.h"
 
 #include "base/err.h"
@@ -25,7 +26,8 @@ static int cpus_valid(void *conf, struct err *err)
 	const struct cpus_conf *c = conf;
 
 	if (c->count.op == LIMIT_NONE && c->quota.op == LIMIT_NONE)
-		return bail(err, ERR_PARSE, "without a limit ('count' or 'quota') this could never fail");
+		return bail(err, ERR_PARSE,
+			    "without a limit ('count' or 'quota') this could never fail");
 	return 0;
 }
 
@@ -45,7 +47,8 @@ static double quota(void)
 			return (double)x / (double)y;
 		return NAN;
 	}
-	if (q && p && sv_to_i64(sv_of(q), -1, INT64_MAX, &x) && sv_to_i64(sv_of(p), 1, INT64_MAX, &y))
+	if (q && p && sv_to_i64(sv_of(q), -1, INT64_MAX, &x) &&
+	    sv_to_i64(sv_of(p), 1, INT64_MAX, &y))
 		return x < 0 ? INFINITY : (double)x / (double)y;
 	return NAN;
 }
@@ -63,7 +66,8 @@ static int hold(struct outcome *o, const char *what, const struct limit *l, doub
 	return 0;
 }
 
-static int cpus_run(const struct check_ctx *ctx, const void *conf, struct outcome *o, struct err *err)
+static int cpus_run(const struct check_ctx *ctx, const void *conf, struct outcome *o,
+		    struct err *err)
 {
 	const struct cpus_conf *c = conf;
 	cpu_set_t set;
@@ -82,13 +86,17 @@ static int cpus_run(const struct check_ctx *ctx, const void *conf, struct outcom
 }
 
 const struct check check_cpus = {
-	.schema = { .name = "cpus", .layers = 1u << LAYER_HARDWARE, .fields = cpus_fields,
-		    .conf_size = sizeof(struct cpus_conf), .valid = cpus_valid,
+	.schema = { .name = "cpus",
+		    .layers = 1u << LAYER_HARDWARE,
+		    .fields = cpus_fields,
+		    .conf_size = sizeof(struct cpus_conf),
+		    .valid = cpus_valid,
 		    .help = "processors that this process may use" },
 	.run = cpus_run,
 };
 
-/* ---- memory ------------------------------------------------------------------------------------------- */
+/* ---- memory
+ * ------------------------------------------------------------------------------------------- */
 
 struct memory_conf {
 	struct limit size;
@@ -130,7 +138,8 @@ static double memory_bytes(void)
 	return total;
 }
 
-static int memory_run(const struct check_ctx *ctx, const void *conf, struct outcome *o, struct err *err)
+static int memory_run(const struct check_ctx *ctx, const void *conf, struct outcome *o,
+		      struct err *err)
 {
 	const struct memory_conf *c = conf;
 	double bytes = memory_bytes();
@@ -149,7 +158,10 @@ static int memory_run(const struct check_ctx *ctx, const void *conf, struct outc
 }
 
 const struct check check_memory = {
-	.schema = { .name = "memory", .layers = 1u << LAYER_HARDWARE, .fields = memory_fields,
-		    .conf_size = sizeof(struct memory_conf), .help = "size of the memory" },
+	.schema = { .name = "memory",
+		    .layers = 1u << LAYER_HARDWARE,
+		    .fields = memory_fields,
+		    .conf_size = sizeof(struct memory_conf),
+		    .help = "size of the memory" },
 	.run = memory_run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Accelerators as the kernel shows them: AMD through /sys/class/kfd (gfx target, memory of its banks:
+ * Accelerators as the kernel shows them: AMD through /sys/class/kfd (gfx target, memory of its
+ * banks:
  * amdgpu's kfd_topology), NVIDIA through /proc/driver/nvidia. None found is a number too: 0.
  */
 #include "checks/inner.h"
@@ -83,7 +84,8 @@ static void find_amd(struct gpus *g)
 		    property((struct sv){ text, n }, "simd_count") == 0)
 			continue; /* a processor's node */
 		target = property((struct sv){ text, n }, "gfx_target_version");
-		/* 90402 is gfx942: major, two digits minor, two digits stepping (hexadecimal in the name) */
+		/* 90402 is gfx942: major, two digits minor, two digits stepping (hexadecimal in
+		 * the name) */
 		if (target)
 			(void)snprintf(g->v[g->n].arch, sizeof(g->v[g->n].arch), "gfx%llu%llu%llx",
 				       (unsigned long long)(target / 10000),
@@ -112,7 +114,8 @@ static int each(const struct gpus_conf *c, const struct gpus *g, struct outcome 
 		if (c->arch && !x->arch[0])
 			return ends(o, RESULT_ERROR, "GPU %zu does not say its architecture", i);
 		if (c->arch && !streq(c->arch, x->arch))
-			return ends(o, RESULT_FAIL, "GPU %zu is %s, wanted %s", i, x->arch, c->arch);
+			return ends(o, RESULT_FAIL, "GPU %zu is %s, wanted %s", i, x->arch,
+				    c->arch);
 		if (c->memory.op != LIMIT_NONE && isnan(x->bytes))
 			return ends(o, RESULT_ERROR, "GPU %zu does not say its memory", i);
 		if (c->memory.op != LIMIT_NONE && !limit_holds(&c->memory, x->bytes)) {
@@ -126,7 +129,8 @@ static int each(const struct gpus_conf *c, const struct gpus *g, struct outcome 
 	return 0;
 }
 
-static int gpus_run(const struct check_ctx *ctx, const void *conf, struct outcome *o, struct err *err)
+static int gpus_run(const struct check_ctx *ctx, const void *conf, struct outcome *o,
+		    struct err *err)
 {
 	const struct gpus_conf *c = conf;
 	AUTO_FREE char *limit = limit_text(&c->count);
@@ -143,7 +147,10 @@ static int gpus_run(const struct check_ctx *ctx, const void *conf, struct outcom
 }
 
 const struct check check_gpus = {
-	.schema = { .name = "gpus", .layers = 1u << LAYER_HARDWARE, .fields = gpus_fields,
-		    .conf_size = sizeof(struct gpus_conf), .help = "accelerators that the driver shows" },
+	.schema = { .name = "gpus",
+		    .layers = 1u << LAYER_HARDWARE,
+		    .fields = gpus_fields,
+		    .conf_size = sizeof(struct gpus_conf),
+		    .help = "accelerators that the driver shows" },
 	.run = gpus_run,
 };

@@ -25,7 +25,8 @@ static const struct {
 	{ "swappiness", "/proc/sys/vm/swappiness", false },
 	{ "overcommit", "/proc/sys/vm/overcommit_memory", false },
 	{ "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", false },
-	{ "clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource", false },
+	{ "clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+	  false },
 	{ "smt", "/sys/devices/system/cpu/smt/control", false },
 };
 
@@ -61,8 +62,9 @@ static int host_valid(void *conf, struct err *err)
 		const char *near = nearest_name(c->settings.v[i].name, names);
 
 		if (!path)
-			return bail(err, ERR_PARSE, "unknown setting '%s'%s%s%s", c->settings.v[i].name,
-				    near ? " (nearest: '" : "", near ? near : "", near ? "')" : "");
+			return bail(err, ERR_PARSE, "unknown setting '%s'%s%s%s",
+				    c->settings.v[i].name, near ? " (nearest: '" : "",
+				    near ? near : "", near ? "')" : "");
 		if (strstr(path, ".."))
 			return bail(err, ERR_PARSE, "'%s' is no setting", c->settings.v[i].name);
 	}
@@ -94,7 +96,8 @@ static bool one_of(const char *wanted, const char *got)
 	return false;
 }
 
-static int host_run(const struct check_ctx *ctx, const void *conf, struct outcome *o, struct err *err)
+static int host_run(const struct check_ctx *ctx, const void *conf, struct outcome *o,
+		    struct err *err)
 {
 	const struct host_conf *c = conf;
 	struct str wrong CLEANUP(str_release) = { 0 }, unknown CLEANUP(str_release) = { 0 };
@@ -110,7 +113,8 @@ static int host_run(const struct check_ctx *ctx, const void *conf, struct outcom
 		if (!got)
 			str_addf(&unknown, "%s%s", unknown.n ? ", " : "", name);
 		else if (!one_of(want, got))
-			str_addf(&wrong, "%s%s is '%s', wanted '%s'", wrong.n ? "; " : "", name, got, want);
+			str_addf(&wrong, "%s%s is '%s', wanted '%s'", wrong.n ? "; " : "", name,
+				 got, want);
 	}
 	if (wrong.n)
 		return ends(o, RESULT_FAIL, "%s", str_text(&wrong));
@@ -121,8 +125,11 @@ static int host_run(const struct check_ctx *ctx, const void *conf, struct outcom
 }
 
 const struct check check_host = {
-	.schema = { .name = "host", .layers = 1u << LAYER_HARDWARE, .fields = host_fields,
-		    .conf_size = sizeof(struct host_conf), .valid = host_valid,
+	.schema = { .name = "host",
+		    .layers = 1u << LAYER_HARDWARE,
+		    .fields = host_fields,
+		    .conf_size = sizeof(struct host_conf),
+		    .valid = host_valid,
 		    .help = "settings of the kernel and the host" },
 	.run = host_run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server is killed and started again, under load or not; and the requests that failed meanwhile are
+ * A server is killed and started again, under load or not; and the requests that failed meanwhile
+ * are
  * sent again and must be answered as before.
  */
 #include "checks/inner.h"
@@ -21,8 +22,8 @@ struct restart_conf {
 };
 
 static const struct field restart_fields[] = {
-	FIELD_AS("within", restart_conf, within_ns, .type = FIELD_DURATION, .need = true, .min = "1 ms",
-		 .help = "from the kill to the first right answer"),
+	FIELD_AS("within", restart_conf, within_ns, .type = FIELD_DURATION, .need = true,
+		 .min = "1 ms", .help = "from the kill to the first right answer"),
 	FIELD(restart_conf, under_load, .type = FIELD_BOOL, .def = "false",
 	      .help = "requests are in flight when it is killed"),
 	{ 0 },
@@ -94,8 +95,8 @@ static int answers_again(const struct check_ctx *ctx, const char *url, bool *ret
 	return 0;
 }
 
-static int kill_and_restart(const struct check_ctx *ctx, const struct restart_conf *c, struct server *s,
-			    struct outcome *o, struct err *err)
+static int kill_and_restart(const struct check_ctx *ctx, const struct restart_conf *c,
+			    struct server *s, struct outcome *o, struct err *err)
 {
 	const struct serve_spec *spec = &ctx->contract->workload_check.serve;
 	AUTO_FREE char *took = NULL;
@@ -145,7 +146,8 @@ static int under_load(const struct check_ctx *ctx, const struct restart_conf *c,
 	return 0;
 }
 
-static int restart_run(const struct check_ctx *ctx, const void *conf, struct outcome *o, struct err *err)
+static int restart_run(const struct check_ctx *ctx, const void *conf, struct outcome *o,
+		       struct err *err)
 {
 	const struct restart_conf *c = conf;
 	struct server s CLEANUP(server_release) = { 0 };
@@ -154,20 +156,24 @@ static int restart_run(const struct check_ctx *ctx, const void *conf, struct out
 		return 0;
 	if (server_start(ctx, "server.log", &s, err) < 0)
 		return ends_err(o, RESULT_ERROR, err);
-	if ((c->under_load ? under_load(ctx, c, &s, o, err) : kill_and_restart(ctx, c, &s, o, err)) < 0)
+	if ((c->under_load ? under_load(ctx, c, &s, o, err)
+			   : kill_and_restart(ctx, c, &s, o, err)) < 0)
 		return ends_err(o, RESULT_FAIL, err);
 	server_stop(&s, &ctx->contract->workload_check.serve, SIGTERM, NULL);
 	return 0;
 }
 
 const struct check check_restart = {
-	.schema = { .name = "restart", .layers = 1u << LAYER_RECOVERY, .fields = restart_fields,
+	.schema = { .name = "restart",
+		    .layers = 1u << LAYER_RECOVERY,
+		    .fields = restart_fields,
 		    .conf_size = sizeof(struct restart_conf),
 		    .help = "kill the server, start it again, time until it answers" },
 	.run = restart_run,
 };
 
-/* ---- replay -------------------------------------------------------------------------------------------- */
+/* ---- replay
+ * -------------------------------------------------------------------------------------------- */
 
 struct replay_conf {
 	int64_t requests;
@@ -180,7 +186,8 @@ static const struct field replay_fields[] = {
 };
 
 /* Answers of the first server, then of the second, prompt by prompt. */
-static size_t differing(const struct load_result *a, const struct load_result *b, size_t *ret_compared)
+static size_t differing(const struct load_result *a, const struct load_result *b,
+			size_t *ret_compared)
 {
 	size_t bad = 0;
 
@@ -191,7 +198,8 @@ static size_t differing(const struct load_result *a, const struct load_result *b
 		if (x->outcome != LOAD_OK)
 			continue;
 		(*ret_compared)++;
-		bad += y->outcome != LOAD_OK || x->prompt != y->prompt || x->answer_n != y->answer_n ||
+		bad += y->outcome != LOAD_OK || x->prompt != y->prompt ||
+		       x->answer_n != y->answer_n ||
 		       memcmp(a->text + x->answer_at, b->text + y->answer_at, x->answer_n) != 0;
 	}
 	return bad;
@@ -220,16 +228,19 @@ static int replay(const struct check_ctx *ctx, const struct replay_conf *c, stru
 	measurements_add(&o->measured, "recovery.same_answers", UNIT_RATIO, HIGHER_IS_BETTER,
 			 compared ? 1 - (double)bad / (double)compared : NAN);
 	if (ok < after.n)
-		return ends(o, RESULT_FAIL, "%zu of %zu replayed requests failed", after.n - ok, after.n);
+		return ends(o, RESULT_FAIL, "%zu of %zu replayed requests failed", after.n - ok,
+			    after.n);
 	if (!compared)
 		return ends(o, RESULT_ERROR, "no request was answered before the kill");
 	if (bad)
-		return ends(o, RESULT_FAIL, "%zu of %zu answers differ after the restart", bad, compared);
+		return ends(o, RESULT_FAIL, "%zu of %zu answers differ after the restart", bad,
+			    compared);
 	o->result = RESULT_PASS;
 	return 0;
 }
 
-static int replay_run(const struct check_ctx *ctx, const void *conf, struct outcome *o, struct err *err)
+static int replay_run(const struct check_ctx *ctx, const void *conf, struct outcome *o,
+		      struct err *err)
 {
 	if (only_serve(ctx, o))
 		return 0;
@@ -239,7 +250,9 @@ static int replay_run(const struct check_ctx *ctx, const void *conf, struct outc
 }
 
 const struct check check_replay = {
-	.schema = { .name = "replay", .layers = 1u << LAYER_RECOVERY, .fields = replay_fields,
+	.schema = { .name = "replay",
+		    .layers = 1u << LAYER_RECOVERY,
+		    .fields = replay_fields,
 		    .conf_size = sizeof(struct replay_conf),
 		    .help = "requests sent again to a restarted server are answered as before" },
 	.run = replay_run,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training job is killed and resumed. Three runs of it: whole; killed at a step; resumed. The resumed
- * one must go on from a checkpoint (not from the start, no step left out), its losses must be those of
+ * A training job is killed and resumed. Three runs of it: whole; killed at a step; resumed. The
+ * resumed
+ * one must go on from a checkpoint (not from the start, no step left out), its losses must be
+ * those of
  * the whole run at the same steps, and where the job reports a digest of its state, that too.
  */
 #include "checks/inner.h"
@@ -20,10 +22,10 @@ struct resume_conf {
 };
 
 static const struct field resume_fields[] = {
-	FIELD(resume_conf, kill_at, .type = FIELD_QUANTITY, .unit = UNIT_RATIO, .def = "50 %", .min = "5 %",
-	      .max = "95 %", .help = "share of the steps after which it is killed"),
-	FIELD_AS("within", resume_conf, within_ns, .type = FIELD_DURATION, .def = "10 min", .min = "1 ms",
-		 .help = "from the resume to the first new step"),
+	FIELD(resume_conf, kill_at, .type = FIELD_QUANTITY, .unit = UNIT_RATIO, .def = "50 %",
+	      .min = "5 %", .max = "95 %", .help = "share of the steps after which it is killed"),
+	FIELD_AS("within", resume_conf, within_ns, .type = FIELD_DURATION, .def = "10 min",
+		 .min = "1 ms", .help = "from the resume to the first new step"),
 	FIELD(resume_conf, loss_gap, .type = FIELD_NUM, .def = "0.000001", .min = "0",
 	      .help = "largest difference of a loss at the same step"),
 	FIELD(resume_conf, digest, .type = FIELD_STR,
@@ -78,7 +80,8 @@ static double largest_gap(const struct train_stream *whole, const struct train_s
 }
 
 static int compare(const struct resume_conf *c, const struct train_run *whole,
-		   const struct train_run *killed, const struct train_run *resumed, struct outcome *o)
+		   const struct train_run *killed, const struct train_run *resumed,
+		   struct outcome *o)
 {
 	int64_t last = killed->stream.v[killed->stream.n - 1].step, first, took;
 	AUTO_FREE char *limit = duration_text(c->within_ns);
@@ -101,19 +104,24 @@ static int compare(const struct resume_conf *c, const struct train_run *whole,
 		return ends(o, RESULT_ERROR, "no loss could be compared");
 	measurements_add(&o->measured, "recovery.loss_gap", UNIT_NONE, LOWER_IS_BETTER, gap);
 	if (gap > c->loss_gap)
-		return ends(o, RESULT_FAIL, "the losses differ by %.3g at the same step, limit %.3g", gap,
+		return ends(o, RESULT_FAIL,
+			    "the losses differ by %.3g at the same step, limit %.3g", gap,
 			    c->loss_gap);
-	if (resumed->stream.v[resumed->stream.n - 1].step != whole->stream.v[whole->stream.n - 1].step)
-		return ends(o, RESULT_FAIL, "the resumed job ended at step %lld, the whole one at %lld",
+	if (resumed->stream.v[resumed->stream.n - 1].step !=
+	    whole->stream.v[whole->stream.n - 1].step)
+		return ends(o, RESULT_FAIL,
+			    "the resumed job ended at step %lld, the whole one at %lld",
 			    (long long)resumed->stream.v[resumed->stream.n - 1].step,
 			    (long long)whole->stream.v[whole->stream.n - 1].step);
 	if (c->digest) {
-		const char *a = state(&whole->stream, c->digest), *b = state(&resumed->stream, c->digest);
+		const char *a = state(&whole->stream, c->digest),
+			   *b = state(&resumed->stream, c->digest);
 
 		if (!a || !b)
 			return ends(o, RESULT_ERROR, "no '%s' was reported", c->digest);
 		if (!streq(a, b) && c->same_digest)
-			return ends(o, RESULT_FAIL, "the final state differs: %.12s, resumed %.12s", a, b);
+			return ends(o, RESULT_FAIL, "the final state differs: %.12s, resumed %.12s",
+				    a, b);
 	}
 	if (took > c->within_ns) {
 		AUTO_FREE char *t = duration_text(took);
@@ -151,8 +159,8 @@ static int three_runs(const struct check_ctx *ctx, const struct resume_conf *c, 
 	if (!proc_ok(&whole.done) || whole.stream.n < 4) {
 		AUTO_FREE char *how = proc_how(&whole.done);
 
-		return ends(o, RESULT_ERROR, "the job without a kill ended with %s after %zu steps", how,
-			    whole.stream.n);
+		return ends(o, RESULT_ERROR, "the job without a kill ended with %s after %zu steps",
+			    how, whole.stream.n);
 	}
 	steps = whole.stream.v[whole.stream.n - 1].step;
 	kill_at = MAX((int64_t)(c->kill_at * (double)steps), 1);
@@ -169,7 +177,8 @@ static int three_runs(const struct check_ctx *ctx, const struct resume_conf *c, 
 	return compare(c, &whole, &killed, &resumed, o);
 }
 
-static int resume_run(const struct check_ctx *ctx, const void *conf, struct outcome *o, struct err *err)
+static int resume_run(const struct check_ctx *ctx, const void *conf, struct outcome *o,
+		      struct err *err)
 {
 	if (ctx->contract->workload_check.how != HOW_TRAIN)
 		return ends(o, RESULT_SKIP, "the workload is no training job");
@@ -179,7 +188,9 @@ static int resume_run(const struct check_ctx *ctx, const void *conf, struct outc
 }
 
 const struct check check_resume = {
-	.schema = { .name = "resume", .layers = 1u << LAYER_RECOVERY, .fields = resume_fields,
+	.schema = { .name = "resume",
+		    .layers = 1u << LAYER_RECOVERY,
+		    .fields = resume_fields,
 		    .conf_size = sizeof(struct resume_conf),
 		    .help = "kill the training, resume it, compare steps, losses and state" },
 	.run = resume_run,

@@ -61,7 +61,8 @@ int command_do(const struct check_ctx *ctx, const struct command_spec *c, const 
 	struct strs argv CLEANUP(strs_release) = { 0 }, env CLEANUP(strs_release) = { 0 };
 	struct pairs values CLEANUP(pairs_release) = { 0 };
 	AUTO_FREE char *cwd = NULL;
-	struct proc_spec ps = { .limit_ns = c->limit_ns, .out_limit = (size_t)c->output_limit,
+	struct proc_spec ps = { .limit_ns = c->limit_ns,
+				.out_limit = (size_t)c->output_limit,
 				.cancel = ctx->cancel };
 
 	TRY(ctx_values(ctx, 0, &values, err));
@@ -72,7 +73,8 @@ int command_do(const struct check_ctx *ctx, const struct command_spec *c, const 
 	ps.env = (const char *const *)env.v;
 	ps.cwd = cwd;
 	if (proc_run(&ps, done, err) < 0) {
-		/* A program that is not there was not run: that is no verdict on what it would have said. */
+		/* A program that is not there was not run: that is no verdict on what it would
+		 * have said. */
 		if (err->code == ERR_NOT_FOUND)
 			return ends_err(o, RESULT_SKIP, err);
 		return ends_err(o, RESULT_ERROR, err);

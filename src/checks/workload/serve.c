@@ -28,7 +28,8 @@ static void failed(struct rep *r, const char *why)
 		r->reason = xstrdup(why);
 }
 
-/* Without golden answers the repetition is held against itself: every answer to a prompt against the
+/* Without golden answers the repetition is held against itself: every answer to a prompt against
+ * the
  * first one to it. */
 static double self_match(const struct load_result *res)
 {
@@ -44,7 +45,8 @@ static double self_match(const struct load_result *res)
 			if (res->v[k].prompt == a->prompt && res->v[k].outcome == LOAD_OK)
 				first = &res->v[k];
 		same += first && a->outcome == LOAD_OK && a->answer_n == first->answer_n &&
-			memcmp(res->text + a->answer_at, res->text + first->answer_at, a->answer_n) == 0;
+			memcmp(res->text + a->answer_at, res->text + first->answer_at,
+			       a->answer_n) == 0;
 	}
 	return all ? (double)same / (double)all : NAN;
 }
@@ -122,8 +124,8 @@ static int measure(const struct check_ctx *ctx, struct server *s, struct rep *r,
 	return 0;
 }
 
-static void after(const struct check_ctx *ctx, struct server *s, struct rep *r, const struct watch *w,
-		  int64_t own0)
+static void after(const struct check_ctx *ctx, struct server *s, struct rep *r,
+		  const struct watch *w, int64_t own0)
 {
 	const struct serve_spec *spec = &ctx->contract->workload_check.serve;
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };

@@ -35,8 +35,8 @@ static int died(struct server *s, const struct serve_spec *spec, struct err *err
 	server_stop(s, spec, SIGKILL, &done);
 	how = proc_how(&done);
 	tail = tail_of(s->log, 300);
-	return bail(err, ERR_BROKEN, "the server ended before it was ready (%s)%s%s", how, tail[0] ? ": " : "",
-		    tail);
+	return bail(err, ERR_BROKEN, "the server ended before it was ready (%s)%s%s", how,
+		    tail[0] ? ": " : "", tail);
 }
 
 static bool line_seen(const struct serve_spec *spec, const char *log)
@@ -48,12 +48,15 @@ static bool line_seen(const struct serve_spec *spec, const char *log)
 	size_t n;
 
 	return file_read(log, EXTRACT_MAX_BYTES, &text, &n, &err) == 0 &&
-	       extract_run(&e, (struct sv){ text, n }, 0, &found, &err) == 0 && found.n && found.v[0] > 0;
+	       extract_run(&e, (struct sv){ text, n }, 0, &found, &err) == 0 && found.n &&
+	       found.v[0] > 0;
 }
 
-static int answers(const struct serve_spec *spec, const struct server *s, bool *ret, struct err *err)
+static int answers(const struct serve_spec *spec, const struct server *s, bool *ret,
+		   struct err *err)
 {
-	AUTO_FREE char *url = xasprintf("%s%s", s->url, spec->ready.http ? spec->ready.http : "/health");
+	AUTO_FREE char *url =
+		xasprintf("%s%s", s->url, spec->ready.http ? spec->ready.http : "/health");
 	long status;
 
 	TRY(http_get(url, 2 * NS_PER_S, &status, NULL, err));
@@ -86,8 +89,8 @@ static int wait_ready(const struct check_ctx *ctx, struct server *s, struct err 
 			AUTO_FREE char *limit = duration_text(spec->ready.within_ns);
 			AUTO_FREE char *tail = tail_of(s->log ? s->log : "/dev/null", 300);
 
-			return bail(err, ERR_TIMEOUT, "the server was not ready within %s%s%s", limit,
-				    tail[0] ? ": " : "", tail);
+			return bail(err, ERR_TIMEOUT, "the server was not ready within %s%s%s",
+				    limit, tail[0] ? ": " : "", tail);
 		}
 		report(ctx, "start", "", -1, -1);
 		sleep_ns(pause);
@@ -95,7 +98,8 @@ static int wait_ready(const struct check_ctx *ctx, struct server *s, struct err 
 	}
 }
 
-static int launch(const struct check_ctx *ctx, const char *log_name, struct server *s, struct err *err)
+static int launch(const struct check_ctx *ctx, const char *log_name, struct server *s,
+		  struct err *err)
 {
 	const struct serve_spec *spec = &ctx->contract->workload_check.serve;
 	struct strs argv CLEANUP(strs_release) = { 0 }, env CLEANUP(strs_release) = { 0 };
@@ -120,7 +124,8 @@ static int launch(const struct check_ctx *ctx, const char *log_name, struct serv
 	return 0;
 }
 
-int server_start(const struct check_ctx *ctx, const char *log_name, struct server *ret, struct err *err)
+int server_start(const struct check_ctx *ctx, const char *log_name, struct server *ret,
+		 struct err *err)
 {
 	const struct serve_spec *spec = &ctx->contract->workload_check.serve;
 	struct server s CLEANUP(server_release) = { 0 };
@@ -137,7 +142,8 @@ int server_start(const struct check_ctx *ctx, const char *log_name, struct serve
 	return 0;
 }
 
-/* ---- load ----------------------------------------------------------------------------------------- */
+/* ---- load
+ * ----------------------------------------------------------------------------------------- */
 
 struct live {
 	const struct check_ctx *ctx;
@@ -148,13 +154,14 @@ static int on_tick(void *arg, const struct load_progress *p)
 {
 	const struct live *l = arg;
 	AUTO_FREE char *ttft = quantity_text(p->ttft_p50_ns, UNIT_NS);
-	AUTO_FREE char *live = xasprintf("%.3g/s, %llu in flight, %llu ok, %llu failed, ttft %s",
-					 p->rate_achieved, (unsigned long long)p->in_flight,
-					 (unsigned long long)p->ok, (unsigned long long)p->failed, ttft);
+	AUTO_FREE char *live =
+		xasprintf("%.3g/s, %llu in flight, %llu ok, %llu failed, ttft %s", p->rate_achieved,
+			  (unsigned long long)p->in_flight, (unsigned long long)p->ok,
+			  (unsigned long long)p->failed, ttft);
 	double total = (double)(p->elapsed_ns + p->left_ns);
 
-	report(l->ctx, p->warming ? "warm-up" : "load", live, total > 0 ? (double)p->elapsed_ns / total : -1,
-	       p->left_ns);
+	report(l->ctx, p->warming ? "warm-up" : "load", live,
+	       total > 0 ? (double)p->elapsed_ns / total : -1, p->left_ns);
 	return *l->ctx->cancel != 0;
 }
 
@@ -178,11 +185,14 @@ static size_t goodput_objectives(const struct contract *c, struct load_objective
 static void arrivals(const struct load_spec *spec, struct load_conf *c)
 {
 	static const enum load_arrival kinds[] = {
-		[ARRIVAL_POISSON] = LOAD_POISSON, [ARRIVAL_CONSTANT] = LOAD_CONSTANT,
-		[ARRIVAL_GAMMA] = LOAD_GAMMA, [ARRIVAL_CLOSED] = LOAD_CLOSED,
+		[ARRIVAL_POISSON] = LOAD_POISSON,
+		[ARRIVAL_CONSTANT] = LOAD_CONSTANT,
+		[ARRIVAL_GAMMA] = LOAD_GAMMA,
+		[ARRIVAL_CLOSED] = LOAD_CLOSED,
 	};
 	static const enum load_endpoint endpoints[] = {
-		[ENDPOINT_CHAT] = LOAD_CHAT, [ENDPOINT_COMPLETIONS] = LOAD_COMPLETIONS,
+		[ENDPOINT_CHAT] = LOAD_CHAT,
+		[ENDPOINT_COMPLETIONS] = LOAD_COMPLETIONS,
 		[ENDPOINT_PLAIN] = LOAD_PLAIN,
 	};
 

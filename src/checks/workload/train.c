@@ -42,15 +42,15 @@ static bool reached(const struct train_spec *t, const json_t *o)
 	return all;
 }
 
-static void jsonl(const struct train_spec *t, struct train_stream *s, const json_t *o, int64_t at_ns)
+static void jsonl(const struct train_spec *t, struct train_stream *s, const json_t *o,
+		  int64_t at_ns)
 {
 	double step = number_or(o, t->fields.step, NAN);
 	const char *key;
 	json_t *v;
 
-	json_object_foreach((json_t *)(uintptr_t)o, key, v)
-		if (json_is_string(v))
-			pairs_add(&s->state, key, json_string_value(v));
+	json_object_foreach((json_t *)(uintptr_t)o, key, v) if (json_is_string(v))
+		pairs_add(&s->state, key, json_string_value(v));
 	if (isnan(step) || json_is_true(json_object_get(o, "final")))
 		return;
 	*VEC_ADD(s) = (struct train_point){
@@ -67,7 +67,8 @@ static void jsonl(const struct train_spec *t, struct train_stream *s, const json
 }
 
 /* An MLLOG event as a line: its key with its value, step and samples from the metadata. */
-static void mllog(const struct train_spec *t, struct train_stream *s, const json_t *o, int64_t at_ns)
+static void mllog(const struct train_spec *t, struct train_stream *s, const json_t *o,
+		  int64_t at_ns)
 {
 	const json_t *meta = json_object_get(o, "metadata");
 	const char *key = json_str_or(o, "key", "");
@@ -80,13 +81,17 @@ static void mllog(const struct train_spec *t, struct train_stream *s, const json
 	as_line = json_object();
 	json_put(as_line, key, json_real(value));
 	p = VEC_ADD(s);
-	*p = (struct train_point){ .at_ns = at_ns,
-				   .step = (int64_t)number_or(meta, "step_num", 0),
-				   .loss = streq(key, t->fields.loss) || streq(key, "train_loss") ? value : NAN,
-				   .eval = t->target.n && streq(key, t->target.v[0].name) ? value : NAN,
-				   .samples = number_or(meta, "samples_count", NAN),
-				   .samples_per_s = NAN, .step_ms = NAN, .data_ms = NAN,
-				   .reached = reached(t, as_line) };
+	*p = (struct train_point){
+		.at_ns = at_ns,
+		.step = (int64_t)number_or(meta, "step_num", 0),
+		.loss = streq(key, t->fields.loss) || streq(key, "train_loss") ? value : NAN,
+		.eval = t->target.n && streq(key, t->target.v[0].name) ? value : NAN,
+		.samples = number_or(meta, "samples_count", NAN),
+		.samples_per_s = NAN,
+		.step_ms = NAN,
+		.data_ms = NAN,
+		.reached = reached(t, as_line)
+	};
 }
 
 void train_line(const struct train_spec *t, struct train_stream *s, struct sv line, int64_t at_ns)
@@ -114,7 +119,8 @@ void train_line(const struct train_spec *t, struct train_stream *s, struct sv li
 		jsonl(t, s, o, at_ns);
 }
 
-/* ---- following it -------------------------------------------------------------------------------------- */
+/* ---- following it
+ * -------------------------------------------------------------------------------------- */
 
 struct follow {
 	const struct train_spec *t;
@@ -162,8 +168,8 @@ static void show(const struct check_ctx *ctx, const struct train_stream *s, int6
 	AUTO_FREE char *t = duration_text(clock_ns() - started);
 
 	if (p)
-		live = xasprintf("step %lld, loss %.4g, %.3g ms a step, %s", (long long)p->step, p->loss,
-				 p->step_ms, t);
+		live = xasprintf("step %lld, loss %.4g, %.3g ms a step, %s", (long long)p->step,
+				 p->loss, p->step_ms, t);
 	report(ctx, "train", live ? live : t, -1, -1);
 }
 
@@ -266,7 +272,8 @@ int train_start(const struct check_ctx *ctx, const char *tag, bool resume, int64
 	return cancelled ? bail(err, ERR_INTERRUPTED, "interrupted while training") : 0;
 }
 
-/* ---- its numbers ------------------------------------------------------------------------------------------ */
+/* ---- its numbers
+ * ------------------------------------------------------------------------------------------ */
 
 static void add(struct rep *r, const char *name, enum unit u, enum direction d, double v)
 {
@@ -293,8 +300,11 @@ static void step_times(const struct train_stream *s, struct rep *r)
 	static const struct {
 		const char *name;
 		double p;
-	} q[] = { { "step_time.p50", .5 }, { "step_time.p90", .9 }, { "step_time.p95", .95 },
-		  { "step_time.p99", .99 }, { "step_time.max", 1 } };
+	} q[] = { { "step_time.p50", .5 },
+		  { "step_time.p90", .9 },
+		  { "step_time.p95", .95 },
+		  { "step_time.p99", .99 },
+		  { "step_time.max", 1 } };
 	AUTO_FREE double *ms = NULL;
 	AUTO_FREE double *data = NULL;
 	size_t n = collect(s, offsetof(struct train_point, step_ms), &ms);
@@ -309,7 +319,8 @@ static void step_times(const struct train_stream *s, struct rep *r)
 	sort_doubles(ms, n);
 	for (size_t i = 0; i < ARRAY_SIZE(q); i++)
 		add(r, q[i].name, UNIT_NS, LOWER_IS_BETTER, quantile_sorted(ms, n, q[i].p) * 1e6);
-	add(r, "data_stall", UNIT_RATIO, LOWER_IS_BETTER, n && k == n && all > 0 ? wait / all : NAN);
+	add(r, "data_stall", UNIT_RATIO, LOWER_IS_BETTER,
+	    n && k == n && all > 0 ? wait / all : NAN);
 }
 
 static void rates(const struct train_run *run, struct rep *r)
@@ -377,7 +388,8 @@ int workload_train(const struct check_ctx *ctx, struct rep *r, struct err *err)
 	struct watch w;
 
 	watch_start(&w);
-	if (train_start(ctx, "train", /* resume= */ false, /* kill_at= */ 0, &run, &r->evidence, err) < 0) {
+	if (train_start(ctx, "train", /* resume= */ false, /* kill_at= */ 0, &run, &r->evidence,
+			err) < 0) {
 		struct outcome *o;
 
 		if (err->code == ERR_INTERRUPTED)
