@@ -13,8 +13,9 @@ struct dpkg {
 	struct package *v; /* installed ones, by name, then arch */
 	size_t n, room;
 	bool there;
-	char *why;   /* when not there */
-	char *lists; /* every info/NAME.list in one text, "\n" before each path; NULL until needed */
+	char *why; /* when not there */
+	/* every info/NAME.list in one text, "\n" before each path; NULL until needed */
+	char *lists;
 	size_t lists_n;
 	struct list_at {
 		size_t at; /* where the package's paths begin */

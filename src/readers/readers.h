@@ -91,7 +91,8 @@ struct mllog {
 	size_t n_events; /* marker lines with a readable event */
 	size_t n_bad;    /* marker lines without one (cut, mixed): more than 0 is worth a note */
 	char *benchmark, *org, *platform;
-	char *status; /* metadata.status of run_stop: "success", "aborted"; NULL: no run_stop, or none */
+	/* metadata.status of run_stop: "success", "aborted"; NULL: no run_stop, or none */
+	char *status;
 	int64_t seed, global_batch_size;   /* -1: not there */
 	int64_t run_start_ms, run_stop_ms; /* -1: not there */
 	size_t n_run_start, n_run_stop;    /* more than one run_start: several runs in one text */

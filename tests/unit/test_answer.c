@@ -46,7 +46,9 @@ static enum answer_step feed(struct one *o, const char *text, int64_t at)
 	"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 #define NOT_YET "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 #define EVENT   "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"
-#define FINISH  "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+#define FINISH                                                                                     \
+	"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"                      \
+	"data: [DONE]\n\n"
 
 static void times_are_those_of_the_last_byte(void)
 {
