@@ -419,6 +419,14 @@ static int run_ready(struct cli *cli, const struct global_conf *g, const void *c
 	return out ? out : rc;
 }
 
+static bool asks_for_json(const char *const *argv)
+{
+	for (; *argv; argv++)
+		if (streq(*argv, "--json"))
+			return true;
+	return false;
+}
+
 static int run_cmd(struct cli *cli, const char *const *argv)
 {
 	struct global_conf g = { 0 };
@@ -431,9 +439,7 @@ static int run_cmd(struct cli *cli, const char *const *argv)
 	struct err err = ERR_INIT;
 	int rc = read_config(&file, &err);
 
-	for (size_t i = 0; argv[i]; i++) /* errors in the options themselves must know it already */
-		if (streq(argv[i], "--json"))
-			g.json = true;
+	g.json = asks_for_json(argv); /* errors in the options themselves must know it already */
 	if (rc == 0)
 		rc = opts_parse(&in, global_opts, &g, cli->cmd->opts, conf, &cli->args, &src, &err);
 	cli->json = g.json;
@@ -457,7 +463,7 @@ static int run_cmd(struct cli *cli, const char *const *argv)
 	return rc;
 }
 
-static int unknown_command(const char *name)
+static int unknown_command(const char *name, bool json)
 {
 	AUTO_FREE char *clean = text_clean(sv_of(name));
 	const char *all[64] = { NULL };
@@ -471,7 +477,7 @@ static int unknown_command(const char *name)
 			 nearest_name(name, all));
 	else
 		err_hint(&err, "'twice help' lists all commands.");
-	return print_error(NULL, false, &err);
+	return print_error(NULL, json, &err);
 }
 
 int main(int argc, char **argv)
@@ -487,6 +493,6 @@ int main(int argc, char **argv)
 		name = "version";
 	cli.cmd = cmd_find(name);
 	if (!cli.cmd)
-		return unknown_command(name);
+		return unknown_command(name, asks_for_json((const char *const *)argv + 1));
 	return run_cmd(&cli, (const char *const *)argv + (argc > 1 ? 2 : 1));
 }

@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#define RESULT_VERSION 1
-
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *scaled(double v, double scale)
@@ -215,8 +213,7 @@ json_t *load_result_to_json(const struct load_result *r)
 	char digest[SHA256_HEX];
 	int64_t from, to;
 
-	json_put_str(o, "schema", "load");
-	json_put_int(o, "version", RESULT_VERSION);
+	json_put_str(o, "schema", "twice.load/1");
 	json_put_int(o, "started_at_ms", r->wall_ms);
 	json_put_bool(o, "interrupted", r->interrupted);
 	json_put(o, "conf", conf_json(r));
