@@ -21,6 +21,7 @@ struct ledger {
 #define LEDGER_KEY        "ledger.key"
 #define LEDGER_CHECKPOINT "checkpoint"
 #define LEDGER_LOCK       "lock"
+#define LEDGER_ENTRIES    "entries.jsonl" /* of an export */
 
 /* Refuses a folder on a network file system (or on an overlay whose upper layer is). */
 int disk_is_local(const char *dir, struct err *err) MUST_USE;
@@ -35,6 +36,8 @@ static inline void lock_dropp(struct ledger **l)
 	if (*l)
 		lock_drop(*l);
 }
+
+bool export_exists(const char *dir);
 
 /* ---- blobs as files ---- */
 

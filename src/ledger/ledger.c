@@ -473,7 +473,7 @@ bool ledger_exists(const char *dir)
 {
 	AUTO_FREE char *db = path_join(dir, LEDGER_DB), *cp = path_join(dir, LEDGER_CHECKPOINT);
 
-	return file_exists(db) || file_exists(cp);
+	return file_exists(db) || file_exists(cp) || export_exists(dir);
 }
 
 static int open_store(struct ledger *l, const struct ledger_conf *c, struct err *err)
@@ -485,6 +485,8 @@ static int open_store(struct ledger *l, const struct ledger_conf *c, struct err 
 		flags |= STORE_CREATE;
 	if (c->pg)
 		return store_pg_open(c->pg, flags, &l->store, err);
+	if (l->readonly && !file_exists(db) && export_exists(l->dir))
+		return store_export_open(l->dir, &l->store, err);
 	if (!l->readonly)
 		TRY(disk_is_local(l->dir, err));
 	return store_sqlite_open(db, flags, &l->store, err);

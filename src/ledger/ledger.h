@@ -321,6 +321,19 @@ enum ledger_standing {
 int ledger_standing(struct ledger *l, uint64_t seq, enum ledger_standing *ret,
 		    struct strs *ret_holders, struct str *why, struct err *err) MUST_USE;
 
+/* ---- export ---- */
+
+/*
+ * Writes all of it as plain files into an empty or new folder:
+ *	entries.jsonl          entry bytes, one a line        checkpoint       the newest that fits
+ *	signatures/SEQ-N.sshsig                               allowed_signers  for ssh-keygen
+ *	blobs/ab/cdef...       evidence, not compressed       SHA256SUMS       of blobs
+ *	tile/...               C2SP tlog-tiles: hashes, and entries in bundles
+ * twice-ledger(5) has the loop that checks it with sha256sum and ssh-keygen. ledger_verify and
+ * ledger_open with LEDGER_READONLY take such a folder as they take a ledger's.
+ */
+int ledger_export(struct ledger *l, const char *dir, struct err *err) MUST_USE;
+
 /* ---- verify ---- */
 
 enum ledger_code {

@@ -324,6 +324,16 @@ int ssh_verify(struct sv armored, const char *namespace, const void *p, size_t n
 	return 0;
 }
 
+int ssh_signer(struct sv armored, struct ssh_key *ret, struct err *err)
+{
+	struct str blob CLEANUP(str_release) = { 0 };
+	struct sshsig s;
+
+	if (!ssh_unarmor("SSH SIGNATURE", armored, &blob) || !sig_parts(sv_str(&blob), &s))
+		return bail(err, ERR_PARSE, "not an SSH signature");
+	return ssh_key_from_blob(s.key, "", ret, err);
+}
+
 bool ssh_sig_normal(struct sv armored, struct str *ret)
 {
 	struct str blob CLEANUP(str_release) = { 0 };

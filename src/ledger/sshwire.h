@@ -24,5 +24,7 @@ bool ssh_key_blob(const char *line, struct str *ret);
 /* Is `sig` (wire form: type, signature) one of this key over these bytes? */
 bool ssh_check(struct sv key_blob, struct sv sig, struct sv data);
 
+/* The key in a signature, whatever it signs. */
+int ssh_signer(struct sv armored, struct ssh_key *ret, struct err *err) MUST_USE;
 /* The armored text as we store it, or false when it is none. */
 bool ssh_sig_normal(struct sv armored, struct str *ret);

@@ -106,6 +106,8 @@ struct store {
 enum { STORE_CREATE = 1, STORE_READONLY = 2 };
 int store_sqlite_open(const char *path, unsigned flags, struct store **ret,
 		      struct err *err) MUST_USE;
+/* A folder that ledger_export made, to read only. */
+int store_export_open(const char *dir, struct store **ret, struct err *err) MUST_USE;
 /* -ERR_UNSUPPORTED in a build without it. */
 int store_pg_open(const char *where, unsigned flags, struct store **ret, struct err *err) MUST_USE;
 

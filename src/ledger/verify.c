@@ -243,6 +243,8 @@ static int open_raw(struct verifying *v, struct err *err)
 	v->l->readonly = true;
 	if (v->conf->pg)
 		return store_pg_open(v->conf->pg, STORE_READONLY, &v->l->store, err);
+	if (!file_exists(db) && export_exists(v->conf->path))
+		return store_export_open(v->conf->path, &v->l->store, err);
 	if (!file_exists(db) && ledger_exists(v->conf->path))
 		return bail(err, ERR_BROKEN, "the store '%s' is not there", db);
 	return store_sqlite_open(db, STORE_READONLY, &v->l->store, err);

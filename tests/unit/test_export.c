@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ledger/inner.h"
+#include "ledger_scene.h"
+
+#include "base/proc.h"
+
+static struct ledger_ref signed_by(struct ledger *l, const char *kind, json_t *body)
+{
+	struct ledger_new n = { .kind = kind,
+				.body = body,
+				.by_id = "jane@example.org",
+				.role = "human",
+				.at_ms = SCENE_START + 900000 };
+	struct ledger_draft d CLEANUP(ledger_draft_release) = { 0 };
+	struct err err = ERR_INIT;
+	struct ledger_ref ref = { 0 };
+	AUTO_FREE char *sig = NULL;
+
+	CHECK_OK(ledger_draft_make(l, &n, &d, &err), err);
+	CHECK_OK(ssh_sign(scene_path("id"), LEDGER_NAMESPACE, d.bytes, d.n, &sig, &err), err);
+	CHECK_OK(ledger_draft_append(l, &d, sig, &ref, &err), err);
+	json_decref(body);
+	return ref;
+}
+
+/* Evidence, a sign-off, evidence withheld; n entries more. */
+static void exported(const char *dir, unsigned n)
+{
+	static const char *const roles[] = { "approver", "admin", NULL };
+	struct ledger *l = scene_open(scene_path("l"));
+	struct ledger_blob a CLEANUP(ledger_blob_release) = { 0 },
+			     b CLEANUP(ledger_blob_release) = { 0 };
+	struct ssh_key key CLEANUP(ssh_key_release) = { 0 };
+	struct ledger_new who = { .by_id = SCENE_BY,
+				  .role = "machine",
+				  .at_ms = SCENE_START + 900000 };
+	struct str big CLEANUP(str_release) = { 0 };
+	struct err err = ERR_INIT;
+
+	CHECK_OK(ssh_key_make(scene_path("id"), "jane", &key, &err), err);
+	str_pad(&big, 'e', 10000);
+	CHECK_OK(ledger_blob_put(l, big.p, big.n, "text/plain", &a, &err), err);
+	CHECK_OK(ledger_blob_put(l, "secret", 6, "text/plain", &b, &err), err);
+	scene_add(l, "run.result",
+		  "{\"a\":{\"bytes\":10000,\"digest\":\"%s\",\"media_type\":\"text/plain\"},"
+		  "\"b\":{\"bytes\":6,\"digest\":\"%s\",\"media_type\":\"text/plain\"}}",
+		  a.digest, b.digest);
+	signed_by(l, "key.add", ledger_key_body(&key, "jane@example.org", roles, SCENE_START, 0));
+	signed_by(l, "signoff", scene_json("{\"note\":\"a \\\"quote\\\" and a \\\\ in it\"}"));
+	CHECK_OK(ledger_blob_drop(l, b.digest, "withheld", "personal", &who, &err), err);
+	for (unsigned i = 0; i < n; i++)
+		scene_add_at(l, "cost", SCENE_START + 900001, "{}");
+	scene_checkpoint(l);
+	CHECK_OK(ledger_export(l, dir, &err), err);
+	ledger_close(l);
+	CHECK_STR(scene_verify(scene_path("l")), "");
+}
+
+static void an_export_verifies_as_the_ledger_does(void)
+{
+	struct ledger_report r CLEANUP(ledger_report_release) = { 0 },
+			       was CLEANUP(ledger_report_release) = { 0 };
+	struct err err = ERR_INIT;
+
+	exported(scene_path("x"), 2);
+	CHECK_OK(ledger_verify(&(struct ledger_verify_conf){ .path = scene_path("l") }, &was, &err),
+		 err);
+	CHECK_OK(ledger_verify(&(struct ledger_verify_conf){ .path = scene_path("x") }, &r, &err),
+		 err);
+	CHECK_INT(r.size, was.size);
+	CHECK(memcmp(r.root, was.root, SHA256_LEN) == 0);
+	CHECK_INT(r.signatures, 2);
+	CHECK_INT(r.blobs, 1);
+	CHECK_INT(r.blobs_withheld, 1);
+	CHECK_INT(r.n, was.n);
+	CHECK(r.n_anchors == 1 && r.anchors[0].holds);
+}
+
+static void an_export_can_be_read_as_a_ledger_and_not_written(void)
+{
+	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
+	static const char *const kinds[] = { "signoff", NULL };
+	enum ledger_standing standing = LEDGER_NO_POLICY;
+	struct err err = ERR_INIT;
+	struct ledger *x;
+
+	exported(scene_path("x"), 2);
+	x = scene_open_as(scene_path("x"), LEDGER_READONLY, NULL);
+	CHECK_OK(ledger_last(x, &(struct ledger_filter){ .kinds = kinds }, &e, &err), err);
+	CHECK_OK(ledger_standing(x, e.ref.seq, &standing, NULL, NULL, &err), err);
+	CHECK_INT(standing, LEDGER_IN_FORCE);
+	ledger_close(x);
+	CHECK_INT(scene_try_open(scene_path("x"), LEDGER_CREATE, &err), -ERR_BROKEN);
+	CHECK(!file_exists(scene_path("x/ledger.key")));
+}
+
+/* The loop of the manual, as it stands there. */
+static struct proc_done loop_of_the_manual(const char *dir)
+{
+	AUTO_FREE char *path = xasprintf("%s/man/twice-ledger.5.scd", getenv("TWICE_SRC")),
+		       *text = NULL, *script = NULL;
+	const char *argv[] = { "sh", "-c", NULL, NULL };
+	struct proc_spec spec = { .argv = argv, .cwd = dir };
+	struct proc_done done = { 0 };
+	struct err err = ERR_INIT;
+	const char *from, *to;
+
+	CHECK_OK(file_read(path, MIB, &text, NULL, &err), err);
+	from = strstr(text, "\n```\nn=0 prev=");
+	CHECK(from != NULL);
+	from += strlen("\n```\n");
+	to = strstr(from, "\n```");
+	CHECK(to != NULL);
+	script = xstrndup(from, (size_t)(to - from));
+	/* scdoc takes one of two backslashes for itself, also in literal text. */
+	for (char *a = script, *b = script;; a++) {
+		if (*a == '\\' && a[1])
+			a++;
+		*b++ = *a;
+		if (!*a)
+			break;
+	}
+	argv[2] = script;
+	CHECK_OK(proc_run(&spec, &done, &err), err);
+	return done;
+}
+
+static void the_loop_of_the_manual_checks_it(void)
+{
+	struct proc_done d;
+	struct ledger *l;
+	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
+	struct err err = ERR_INIT;
+	AUTO_FREE char *head = NULL, *text = NULL;
+	char *at;
+	size_t n;
+
+	if (access("/usr/bin/ssh-keygen", X_OK) < 0)
+		test_skip("no ssh-keygen");
+	exported(scene_path("x"), 1);
+	l = scene_open(scene_path("l"));
+	CHECK_OK(ledger_last(l, &(struct ledger_filter){ 0 }, &e, &err), err);
+	ledger_close(l);
+	head = xasprintf("head %s\n", e.ref.hex);
+	d = loop_of_the_manual(scene_path("x"));
+	if (!proc_ok(&d))
+		test_fails(__FILE__, __LINE__, "%s%s", str_text(&d.out), str_text(&d.err));
+	CHECK_HAS(str_text(&d.out), head);
+	CHECK_HAS(str_text(&d.out), "Good \"signoff@twice\" signature for jane@example.org");
+	proc_done_release(&d);
+	CHECK_OK(file_read(scene_path("x/entries.jsonl"), MIB, &text, &n, &err), err);
+	at = strstr(text, "quote");
+	CHECK(at != NULL);
+	*at = 'Q';
+	CHECK_OK(file_write(scene_path("x/entries.jsonl"), text, n, 0644, &err), err);
+	d = loop_of_the_manual(scene_path("x"));
+	CHECK(!proc_ok(&d));
+	CHECK_HAS(str_text(&d.out), "entry 4 does not follow");
+	proc_done_release(&d);
+	CHECK_HAS(scene_verify(scene_path("x")), "PREV_MISMATCH@4");
+}
+
+static void damage_to_an_export_is_found(void)
+{
+	struct err err = ERR_INIT;
+	AUTO_FREE char *text = NULL;
+	size_t n, step = 7;
+
+	exported(scene_path("x"), 1);
+	CHECK_OK(file_read(scene_path("x/entries.jsonl"), MIB, &text, &n, &err), err);
+	for (size_t i = 0; i < n; i += step) {
+		char *got;
+
+		text[i] ^= 1;
+		CHECK_OK(file_write(scene_path("x/entries.jsonl"), text, n, 0644, &err), err);
+		text[i] ^= 1;
+		got = scene_verify(scene_path("x"));
+		if (!*got)
+			test_fails(__FILE__, __LINE__, "byte %zu changed unseen", i);
+		free(got);
+	}
+	CHECK_OK(file_write(scene_path("x/entries.jsonl"), text, n, 0644, &err), err);
+	CHECK_STR(scene_verify(scene_path("x")), "");
+	CHECK_INT(rename(scene_path("x/signatures/3-1.sshsig"),
+			 scene_path("x/signatures/2-1.sshsig")),
+		  0);
+	CHECK_HAS(scene_verify(scene_path("x")), "POLICY@3");
+	CHECK_HAS(scene_verify(scene_path("x")), "BAD_SIGNATURE@2");
+	CHECK_INT(rename(scene_path("x/signatures/2-1.sshsig"),
+			 scene_path("x/signatures/99-1.sshsig")),
+		  0);
+	CHECK_HAS(scene_verify(scene_path("x")), "BAD_SIGNATURE");
+}
+
+static void a_folder_in_use_is_not_overwritten(void)
+{
+	struct ledger *l = scene_open(scene_path("l"));
+	struct err err = ERR_INIT;
+
+	CHECK_INT(ledger_export(l, scene_path("l"), &err), -ERR_CONFLICT);
+	ledger_close(l);
+}
+
+/* Tiles: 256 hashes each, the next level over full ones, entries with their lengths. */
+static void tiles_hold_the_tree(void)
+{
+	struct ledger *l;
+	struct err err = ERR_INIT;
+	AUTO_FREE char *tile = NULL, *upper = NULL, *part = NULL, *bundle = NULL;
+	struct frontier f = { 0 };
+	struct sha256 h CLEANUP(sha256_release) = { 0 };
+	uint8_t root[SHA256_LEN];
+	size_t n, at = 0;
+
+	exported(scene_path("x"), 258); /* 263 entries */
+	CHECK_OK(file_read(scene_path("x/tile/0/000"), MIB, &tile, &n, &err), err);
+	CHECK_INT(n, 256 * SHA256_LEN);
+	CHECK_OK(file_read(scene_path("x/tile/1/000.p/1"), MIB, &upper, &n, &err), err);
+	CHECK_INT(n, SHA256_LEN);
+	CHECK_OK(file_read(scene_path("x/tile/0/001.p/7"), MIB, &part, &n, &err), err);
+	CHECK_INT(n, 7 * SHA256_LEN);
+	for (int i = 0; i < 256; i++)
+		frontier_add(&f, &h, (uint8_t *)tile + i * SHA256_LEN);
+	frontier_root(&f, &h, root);
+	CHECK(memcmp(root, upper, SHA256_LEN) == 0);
+	CHECK_OK(file_read(scene_path("x/tile/entries/001.p/7"), MIB, &bundle, &n, &err), err);
+	l = scene_open_as(scene_path("x"), LEDGER_READONLY, NULL);
+	for (uint64_t seq = 256; seq < 263; seq++) {
+		struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
+		size_t len =
+			(size_t)((unsigned char)bundle[at] << 8 | (unsigned char)bundle[at + 1]);
+
+		CHECK_OK(ledger_get(l, seq, &e, &err), err);
+		CHECK(len == e.n && memcmp(bundle + at + 2, e.bytes, len) == 0);
+		at += 2 + len;
+	}
+	CHECK_INT(at, n);
+	ledger_close(l);
+}
+
+TEST_MAIN(TEST(an_export_verifies_as_the_ledger_does),
+	  TEST(an_export_can_be_read_as_a_ledger_and_not_written),
+	  TEST(the_loop_of_the_manual_checks_it), TEST(damage_to_an_export_is_found),
+	  TEST(a_folder_in_use_is_not_overwritten), TEST(tiles_hold_the_tree))
