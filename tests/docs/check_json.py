@@ -59,9 +59,12 @@ def put_by(name):
 
 
 def members(text):
-    """Top-level members in the first column of the tables of a man page or of Markdown."""
+    """Top-level members in the first column of the tables of a man page or of Markdown, and in
+    a man page the bold words that begin a line and the slanted ones of the first paragraph."""
     cells = re.findall(r'^\|(?:  | )(?!---)([^|\n]+?)(?: \||$)', text, re.M)
+    cells += re.findall(r'^(\*[a-z_]+\*(?:, \*[a-z_]+\*)*)', text, re.M)
     names = [m.strip('`*') for cell in cells for m in cell.split(', ')]
+    names += re.findall(r'\b_([a-z_]+)_\b', text.strip().split('\n\n')[0])
     return {m.split('[')[0].split('.')[0] for m in names if not m.startswith('.')}
 
 
@@ -72,6 +75,8 @@ def none(faults):
 def test_tables_are_read():
     tap.equal(members('| `a`, `b` | x |\n| --- | --- |\n| `c[].d` | x |\n| `.e` | x |\n'),
               {'a', 'b', 'c'})
+    tap.equal(members('Prints _z_ and\n\n*a* {_x_}\n\tx\n\n*b*, *c*\n\tsee *d*\n'),
+              {'a', 'b', 'c', 'z'})
     tap.equal(members('|[ *member*\n:[ *type*\n|  a\n:  x\n|  b.c, .d\n:  x\n'), {'a', 'b'})
 
 
