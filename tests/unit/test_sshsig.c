@@ -213,8 +213,8 @@ static void vectors_of_signatures(void)
 		bool good;
 
 		CHECK_OK(ssh_key_parse(sv_of(vector_str(c, "key")), &key, &err), err);
-		good = ssh_verify(sv_of(vector_str(c, "signature")), LEDGER_NAMESPACE, m, n, &who,
-				  &err) == 0 &&
+		good = ssh_verify(sv_of(vector_str(c, "signature")), vector_str(c, "namespace"), m,
+				  n, &who, &err) == 0 &&
 		       streq(who.fingerprint, key.fingerprint);
 		if (good != json_is_true(json_object_get(c, "valid")))
 			test_fails(__FILE__, __LINE__, "case %zu: %s", i, err.msg);
