@@ -317,6 +317,35 @@ static int escape(struct reader *r, struct str *out)
 }
 
 /* At the opening quote. raw: between the quotes. out (may be NULL): filled only when escaped. */
+#define EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+
+/* Bytes that are zero (exact up to the first of them). */
+static uint64_t zero_bytes(uint64_t w)
+{
+	return (w - EACH_BYTE(1)) & ~w & EACH_BYTE(0x80);
+}
+
+/* The first byte that ends a run of text: a quote, a backslash, a control; eight at a time. *any
+ * collects bits, so that its highest tells whether all was ASCII. */
+static const char *run_end(const char *p, const char *end, unsigned char *any)
+{
+	uint64_t w, all = 0;
+	unsigned char c;
+
+	for (; end - p >= 8; p += 8) {
+		memcpy(&w, p, sizeof(w));
+		if (((w - EACH_BYTE(0x20)) & ~w & EACH_BYTE(0x80)) |
+		    zero_bytes(w ^ EACH_BYTE('"')) | zero_bytes(w ^ EACH_BYTE('\\')))
+			break;
+		all |= w;
+	}
+	if (all & EACH_BYTE(0x80))
+		*any |= 0x80;
+	for (; p < end && (c = (unsigned char)*p) >= 0x20 && c != '"' && c != '\\'; p++)
+		*any |= c;
+	return p;
+}
+
 static int string(struct reader *r, struct sv *raw, bool *escaped, struct str *out)
 {
 	const char *from = ++r->at, *run = from;
@@ -324,13 +353,7 @@ static int string(struct reader *r, struct sv *raw, bool *escaped, struct str *o
 
 	*escaped = false;
 	for (;;) {
-		unsigned char c;
-
-		while (r->at < r->end && (c = (unsigned char)*r->at) >= 0x20 && c != '"' &&
-		       c != '\\') {
-			any |= c;
-			r->at++;
-		}
+		r->at = run_end(r->at, r->end, &any);
 		if (r->at == r->end)
 			return fault(r, ERR_PARSE, "string without an end");
 		if (*r->at == '"')

@@ -148,13 +148,16 @@ void hex_of(const void *p, size_t n, char *ret)
 	ret[2 * n] = '\0';
 }
 
-static int hex_digit(char c)
+/* 0x10 + the digit, so that 0 says "no digit" and two of them join without a branch each. */
+static const uint8_t hex_digits[256] = {
+	['0'] = 0x10, ['1'] = 0x11, ['2'] = 0x12, ['3'] = 0x13, ['4'] = 0x14, ['5'] = 0x15,
+	['6'] = 0x16, ['7'] = 0x17, ['8'] = 0x18, ['9'] = 0x19, ['a'] = 0x1a, ['b'] = 0x1b,
+	['c'] = 0x1c, ['d'] = 0x1d, ['e'] = 0x1e, ['f'] = 0x1f,
+};
+
+static unsigned hex_digit(char c)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
+	return hex_digits[(unsigned char)c];
 }
 
 bool hex_to(struct sv text, void *ret, size_t n)
@@ -164,11 +167,11 @@ bool hex_to(struct sv text, void *ret, size_t n)
 	if (text.n != 2 * n)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		int hi = hex_digit(text.p[2 * i]), lo = hex_digit(text.p[2 * i + 1]);
+		unsigned hi = hex_digit(text.p[2 * i]), lo = hex_digit(text.p[2 * i + 1]);
 
-		if (hi < 0 || lo < 0)
+		if (!hi || !lo)
 			return false;
-		to[i] = (uint8_t)(hi << 4 | lo);
+		to[i] = (uint8_t)(hi << 4 | (lo & 0xf));
 	}
 	return true;
 }
@@ -178,7 +181,7 @@ bool hex_is_sha256(struct sv text)
 	if (text.n != 2 * SHA256_LEN)
 		return false;
 	for (size_t i = 0; i < text.n; i++)
-		if (hex_digit(text.p[i]) < 0)
+		if (!hex_digit(text.p[i]))
 			return false;
 	return true;
 }

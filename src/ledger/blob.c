@@ -164,7 +164,7 @@ static int read_some(int fd, const char *path, void *buf, size_t room, size_t *r
 static int read_plain(int fd, const char *path, struct sink *to, struct err *err)
 {
 	AUTO_FREE char *buf = xmalloc(128 * KIB);
-	size_t n;
+	size_t n = 0;
 
 	for (;;) {
 		TRY(read_some(fd, path, buf, 128 * KIB, &n, err));

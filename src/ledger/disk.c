@@ -74,8 +74,10 @@ static bool mount_of(const char *dir, char **ret_type, char **ret_options)
 		struct sv l = line;
 		ptrdiff_t dash = sv_find(line, SV(" - "));
 
-		if (!sv_word(&l, &word) || !sv_word(&l, &word) || !sv_word(&l, &word) ||
-		    !sv_is(word, dev) || dash < 0)
+		for (int i = 0; i < 3; i++) /* the third word is the device */
+			if (!sv_word(&l, &word))
+				word = (struct sv){ 0 };
+		if (!sv_is(word, dev) || dash < 0)
 			continue;
 		l = (struct sv){ line.p + dash + 3, line.n - (size_t)dash - 3 };
 		if (!sv_word(&l, &word))

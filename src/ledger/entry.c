@@ -131,15 +131,20 @@ static bool digest_in(struct sv v, uint8_t ret[SHA256_LEN])
 
 static char *rel_of(const struct canon_scalar *s)
 {
-	struct str r = { 0 };
-	size_t n = s->depth;
+	size_t n = s->depth, at = 0;
+	char rel[ENTRY_REL_MAX];
 
 	if (n > 2 && sv_is(s->path[n - 1], "digest"))
 		n--;
-	str_init(&r, ENTRY_REL_MAX);
-	for (size_t i = 1; i < n; i++)
-		str_addf(&r, "%s" SV_FMT, i > 1 ? "." : "", SV_ARG(s->path[i]));
-	return str_steal(&r);
+	for (size_t i = 1; i < n; i++) {
+		size_t part = MIN(s->path[i].n, sizeof(rel) - at);
+
+		memcpy(rel + at, s->path[i].p, part);
+		at += part;
+		if (i + 1 < n && at < sizeof(rel))
+			rel[at++] = '.';
+	}
+	return xstrndup(rel, at);
 }
 
 static void grow_refs(struct entry *e)
