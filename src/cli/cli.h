@@ -96,7 +96,7 @@ struct cli {
 	char *who;         /* "user@host" for entries by people */
 	char *machine;     /* "twice@host" for entries by the tool */
 	char *self_digest; /* SHA-256 of the running binary; NULL until asked: cli_self_digest() */
-	const char *opened_for; /* the conf that explains itself */
+	struct strs more;  /* lines that follow the error's own on stderr */
 };
 
 /* Set by SIGINT and SIGTERM (its number); commands pass it on as `cancel`. */

@@ -18,6 +18,7 @@ static json_t *command_json(const struct cmd *c)
 static int help_run(struct cli *cli, const void *conf, json_t *v, struct err *err)
 {
 	const char *topic = cli->args.n ? cli->args.v[0] : NULL;
+	const char *names[64] = { NULL };
 	json_t *a = json_array();
 
 	(void)conf;
@@ -26,9 +27,13 @@ static int help_run(struct cli *cli, const void *conf, json_t *v, struct err *er
 		if (!topic || streq(topic, cmds[i]->name))
 			(void)json_array_append_new(a, command_json(cmds[i]));
 	json_put(v, "global", opts_to_json(global_opts));
-	if (topic && !json_array_size(a))
-		return bail(err, ERR_USAGE, "no command '%s'", topic);
-	return 0;
+	if (!topic || json_array_size(a))
+		return 0;
+	bail(err, ERR_USAGE, "no command '%s'", topic);
+	for (size_t i = 0; cmds[i] && i < ARRAY_SIZE(names) - 1; i++)
+		names[i] = cmds[i]->name;
+	err_hint_nearest(err, topic, names);
+	return -ERR_USAGE;
 }
 
 static void help_text(const json_t *v, struct str *out)

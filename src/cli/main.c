@@ -113,6 +113,7 @@ const char *cli_self_digest(struct cli *cli)
 static void cli_release(struct cli *cli)
 {
 	strs_release(&cli->args);
+	strs_release(&cli->more);
 	free(cli->contract_path);
 	free(cli->dir);
 	free(cli->ledger_dir);
@@ -154,8 +155,10 @@ int cli_load_contract(struct cli *cli, struct err *err)
 	for (size_t i = 1; rc < 0 && i < bad.n; i++) {
 		AUTO_FREE char *line = problem_line(cli->contract_path, &bad.v[i]);
 
-		(void)fprintf(stderr, "twice: %s\n", line);
+		strs_add(&cli->more, line);
 	}
+	if (rc < 0 && bad.n > 1)
+		err->hint[0] = '\0'; /* how many more there are: they are printed */
 	return rc;
 }
 
@@ -167,7 +170,13 @@ static int open_ledger(struct cli *cli, struct err *err)
 				    .by_id = cli->machine,
 				    .now_ms = clock_wall_ms() };
 	unsigned flags = cli->cmd->flags;
+	bool there = cli->pg || ledger_exists(cli->ledger_dir);
 
+	if (!there && (flags & CMD_LEDGER_NEED)) {
+		bail(err, ERR_UNSUPPORTED, "no ledger in '%s'", cli->ledger_dir);
+		err_hint(err, "'twice run' makes one; or name it with --ledger DIR.");
+		return -ERR_UNSUPPORTED;
+	}
 	if (flags & CMD_LEDGER_WRITE) {
 		char host[256] = "localhost";
 
@@ -180,13 +189,8 @@ static int open_ledger(struct cli *cli, struct err *err)
 		conf.purpose = "acceptance of AI workloads";
 		return ledger_open(&conf, &cli->ledger, err);
 	}
-	if (!cli->pg && !ledger_exists(cli->ledger_dir)) {
-		if (!(flags & CMD_LEDGER_NEED))
-			return 0;
-		bail(err, ERR_UNSUPPORTED, "no ledger in '%s'", cli->ledger_dir);
-		err_hint(err, "'twice run' makes one; or name it with --ledger DIR.");
-		return -ERR_UNSUPPORTED;
-	}
+	if (!there)
+		return 0;
 	conf.flags = LEDGER_READONLY;
 	return ledger_open(&conf, &cli->ledger, err);
 }
@@ -232,7 +236,8 @@ static int read_config(struct pairs *ret, struct err *err)
 		err_clear(err);
 		return 0;
 	}
-	TRY(rc);
+	if (rc < 0)
+		return err_wrap(err, set ? "TWICE_CONFIG" : "config file");
 	rest = (struct sv){ text, n };
 	while (sv_line(&rest, &line)) {
 		struct sv key, value = line;
@@ -298,6 +303,8 @@ static int print_error(const struct cli *cli, bool json, const struct err *err)
 	if (cli && cli->progress_tty)
 		(void)fputs("\r\033[K", stderr);
 	(void)fprintf(stderr, "twice: %s\n", clean);
+	for (size_t i = 0; cli && i < cli->more.n; i++)
+		(void)fprintf(stderr, "twice: %s\n", cli->more.v[i]);
 	if (err->hint[0])
 		(void)fprintf(stderr, "hint: %s\n", err->hint);
 	if (json) {

@@ -14,8 +14,7 @@ void run_done_release(struct run_done *d)
 	*d = (struct run_done){ 0 };
 }
 
-/* ---- layers
- * --------------------------------------------------------------------------------------------- */
+/* ---- layers ---- */
 
 static bool layer_wanted(const struct run_env *env, enum check_layer l)
 {
@@ -113,8 +112,22 @@ static int layers(struct going *g, enum check_layer from, enum check_layer to, b
 	return rc;
 }
 
-/* ---- the end
- * --------------------------------------------------------------------------------------------------- */
+/* Earlier repetitions of the series must not speak for a run that made none. */
+static int no_workload(struct going *g, struct err *err)
+{
+	struct outcomes *l = &g->judge.outcomes;
+	struct outcome *o = VEC_ADD(l);
+
+	o->check = xstrdup("workload/repetitions");
+	o->layer = LAYER_WORKLOAD;
+	o->required = true;
+	o->result = RESULT_SKIP;
+	o->reason = xstrdup("left out by --layer");
+	going_note(g, "the workload layer was left out: this run can't be accepted");
+	return record_outcomes(g, l, l->n - 1, err);
+}
+
+/* ---- the end ---- */
 
 static int end_run(struct going *g, const char *state, struct err *err)
 {
@@ -211,7 +224,7 @@ static int body(struct going *g, struct verdict *v, struct run_done *ret, struct
 
 	TRY(layers(g, LAYER_HARDWARE, LAYER_FRAMEWORK, &stopped, err));
 	if (!layer_wanted(g->env, LAYER_WORKLOAD))
-		going_note(g, "the workload layer was left out: this run can't be accepted");
+		TRY(no_workload(g, err));
 	else if (!stopped || g->env->keep_going)
 		TRY(going_repetitions(g, v, err));
 	ret->nothing_to_do = g->judge.cand.n == g->reps_before;
@@ -239,11 +252,13 @@ static int broken_off(struct going *g, struct run_done *done, struct err *err)
 
 int run_contract(const struct run_env *env, struct run_done *ret, struct err *err)
 {
-	struct going g CLEANUP(going_release) = { .env = env, .started_ns = clock_ns() };
+	struct going g CLEANUP(
+		going_release) = { .env = env, .started_ns = clock_ns(), .lock_fd = -1 };
 	struct verdict v CLEANUP(verdict_release) = { 0 };
 	struct run_done done CLEANUP(run_done_release) = { 0 };
 	size_t closed;
 
+	TRY(going_lock(&g, err));
 	TRY(run_close_abandoned(env, &closed, err));
 	TRY(going_begin(&g, err));
 	memcpy(done.run, g.run, sizeof(done.run));

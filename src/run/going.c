@@ -6,7 +6,10 @@
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/file.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 void going_release(struct going *g)
@@ -16,6 +19,7 @@ void going_release(struct going *g)
 	if (g->work && !g->env->keep_work && dir_remove(g->work, &err) < 0)
 		err_clear(&err);
 	free(g->work);
+	closep(&g->lock_fd);
 	pairs_release(&g->environment);
 	stack_release(&g->stack);
 	acceptances_release(&g->acceptances);
@@ -134,6 +138,7 @@ static int announce(struct going *g, struct err *err)
 	json_put(body, "stack", run_ref(g->capture));
 	json_put_str(body, "stack_digest", g->stack_digest);
 	json_put_str(body, "session", g->session);
+	json_put_int(body, "as_of", (int64_t)g->as_of);
 	if (g->accepted)
 		json_put(body, "accepted", run_ref(g->accepted->signoff));
 	for (size_t i = 0; i < g->judge.bank.n; i++)
@@ -153,24 +158,52 @@ static int announce(struct going *g, struct err *err)
 static int find_series(struct going *g, struct err *err)
 {
 	const struct contract *c = g->env->contract;
+	uint64_t from = 0, next;
 
 	TRY(acceptances_read(g->env->ledger, c->workload.name, &g->acceptances, err));
 	g->accepted = acceptance_current(&g->acceptances, clock_wall_ms());
 	g->judge.contract = c;
 	memcpy(g->judge.stack_digest, g->stack_digest, 65);
+	TRY(ledger_size(g->env->ledger, &g->as_of, NULL, err));
 	if (g->accepted)
-		TRY(judge_bank(g->env->ledger, c, g->accepted, UINT64_MAX, &g->judge, err));
-	/* On the accepted stack itself the earlier repetitions are the bank: this run is a series
-	 * of its own. */
-	if (!g->env->new_series &&
-	    !(g->accepted && streq(g->accepted->stack_digest, g->stack_digest)))
+		TRY(judge_bank(g->env->ledger, c, g->accepted, g->as_of, &g->judge, &next, err));
+	/* On the accepted stack the repetitions up to the latest good run are the bank; what came after
+	 * it and was not decided, or not in its favour, goes on here as on any other stack. */
+	if (g->accepted && streq(g->accepted->stack_digest, g->stack_digest) &&
+	    streq(g->accepted->contract_digest, c->digest))
+		from = next;
+	if (!g->env->new_series)
 		TRY(series_intents(g->env->ledger, c->workload.name, c->digest, g->stack_digest,
-				   NULL, &g->intents, err));
+				   from, g->as_of, &g->intents, err));
 	TRY(series_reps(g->env->ledger, &g->intents, &g->judge.cand, NULL, err));
 	g->reps_before = g->judge.cand.n;
 	if (g->reps_before)
 		going_note(g, "this stack has %zu repetition%s already: the series goes on",
 			   g->reps_before, g->reps_before == 1 ? "" : "s");
+	return 0;
+}
+
+int going_lock(struct going *g, struct err *err)
+{
+	AUTO_FREE char *path = path_join(ledger_dir(g->env->ledger), "run.lock");
+	bool told = false;
+
+	g->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (g->lock_fd < 0)
+		return bail_sys(err, "cannot open '%s'", path);
+	while (flock(g->lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return bail_sys(err, "cannot lock '%s'", path);
+		if (g->env->cancel && *g->env->cancel)
+			return bail(err, ERR_INTERRUPTED,
+				    "interrupted while another run was going on");
+		if (!told)
+			going_note(
+				g,
+				"another run of this ledger is going on here: waiting for its end");
+		told = true;
+		sleep_ns(50 * NS_PER_MS);
+	}
 	return 0;
 }
 

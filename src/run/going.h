@@ -9,13 +9,15 @@
 struct going {
 	const struct run_env *env;
 	struct pairs environment;
-	char *work; /* scratch folder of this run */
+	int lock_fd; /* held while it goes on: one run of a ledger at a time on a machine */
+	char *work;  /* scratch folder of this run */
 	char run[40], session[65];
 	struct stack stack;
 	char stack_digest[65], capture[65], contract_leaf[65];
 	struct acceptances acceptances;
 	const struct acceptance *accepted; /* NULL: first acceptance */
 	struct ledger_ref intent;
+	uint64_t as_of;      /* entries of the ledger when it was looked at */
 	struct strs intents; /* of this series, this run's last */
 	struct strs check_leaves;
 	struct judge judge;
@@ -27,6 +29,9 @@ struct going {
 };
 void going_release(struct going *g);
 void going_note(const struct going *g, const char *fmt, ...) PRINTF(2, 3);
+/* Two runs at once on a machine would measure each other: the second waits. Taken before anything
+ * else, let go by the kernel however this process ends. */
+int going_lock(struct going *g, struct err *err) MUST_USE;
 /* Captures, finds the accepted run and the series, announces. */
 int going_begin(struct going *g, struct err *err) MUST_USE;
 int going_folder(struct going *g, const char *name, char **ret, struct err *err) MUST_USE;

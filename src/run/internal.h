@@ -5,8 +5,7 @@
 #include "run/run.h"
 #include "verdict/verdict.h"
 
-/* ---- records.c: bodies of entries, written and read
- * ------------------------------------------------ */
+/* ---- records.c: bodies of entries, written and read ---- */
 
 #define RUN_BLOB_LIMIT ((size_t)256 << 20)
 
@@ -33,8 +32,7 @@ int run_entry(struct ledger *l, const char *hex, const char *kind, struct ledger
 int run_evidence_text(struct ledger *l, const struct evidences *e, const char *label, char **ret,
 		      size_t *ret_n, struct err *err) MUST_USE;
 
-/* ---- series.c: repetitions of one stack under one contract
- * ------------------------------------------ */
+/* ---- series.c: repetitions of one stack under one contract ---- */
 
 /* A run.intent of scope run, read back. */
 struct intent {
@@ -43,6 +41,7 @@ struct intent {
 	char contract_digest[65], stack_digest[65], capture[65];
 	char accepted[65]; /* leaf of the sign-off it compares with; "" */
 	char session[65];
+	uint64_t as_of; /* entries that this run looked at: bank and series are made of them */
 	char *new_series;
 	json_t *switches;
 	int64_t looks[16];
@@ -60,24 +59,25 @@ struct run_left {
 	struct outcomes outcomes;
 	struct strs check_leaves;
 	bool ended, interrupted;
+	uint64_t ended_seq; /* of the entry that ended it */
 	int n_interrupted;
 };
 void run_left_release(struct run_left *r);
 int run_left_read(struct ledger *l, const char *intent, struct run_left *ret,
 		  struct err *err) MUST_USE;
 
-/* The intents that belong to one series, oldest first: same workload, contract and stack, up to and
- * with `last` (a leaf; NULL: all), not before the newest one that said new_series. */
+/* The intents that belong to one series, oldest first: same workload, contract and stack, among the
+ * entries from..as_of, not before the newest one that said new_series. A run that had not ended by
+ * as_of (it goes on elsewhere) is left out: what it will have measured can't be known. */
 int series_intents(struct ledger *l, const char *workload, const char *contract_digest,
-		   const char *stack_digest, const char *last, struct strs *ret,
+		   const char *stack_digest, uint64_t from, uint64_t as_of, struct strs *ret,
 		   struct err *err) MUST_USE;
 /* Repetitions of those intents in order, renumbered; interrupted ones over the limit become
  * failed. */
 int series_reps(struct ledger *l, const struct strs *intents, struct reps *ret,
 		struct outcomes *ret_last_outcomes, struct err *err) MUST_USE;
 
-/* ---- judge.c: what the verdict is made of
- * ----------------------------------------------------------- */
+/* ---- judge.c: what the verdict is made of ---- */
 
 struct judge {
 	const struct contract *contract;
@@ -94,5 +94,7 @@ struct judge {
 void judge_release(struct judge *j);
 char *judge_plan(const struct judge *j) MUST_USE; /* before the first repetition; NULL */
 void judge_decide(const struct judge *j, struct verdict *ret);
+/* The bank as it was when the ledger had as_of entries. *ret_next: the first entry that a new series
+ * on the accepted stack may begin at (all before it is in the bank already). */
 int judge_bank(struct ledger *l, const struct contract *c, const struct acceptance *a,
-	       uint64_t before_seq, struct judge *ret, struct err *err) MUST_USE;
+	       uint64_t as_of, struct judge *ret, uint64_t *ret_next, struct err *err) MUST_USE;

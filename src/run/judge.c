@@ -243,29 +243,76 @@ char *judge_plan(const struct judge *j)
 	return verdict_plan(&i.in);
 }
 
-/* Repetitions of the accepted series, then those of later finished runs on the same stack (the
- * anchor
+struct later {
+	const char *workload, *contract, *stack;
+	struct strs *intents;
+	uint64_t last;
+};
+
+static void add_once(struct strs *l, const char *hex)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (streq(l->v[i], hex))
+			return;
+	strs_add(l, hex);
+}
+
+/* Every run whose repetitions a verdict rests on. */
+static void add_series(struct strs *l, const json_t *verdict)
+{
+	const json_t *series = json_object_get(verdict, "series");
+
+	for (size_t i = 0; i < json_array_size(series); i++)
+		add_once(l, json_str_or(json_array_get(series, i), "digest", ""));
+}
+
+/* A later run on the accepted stack that was found as good joins the bank; one that was rejected,
+ * or could not say, does not: it would pull what it is measured by towards itself. */
+static int on_later(void *arg, const struct ledger_entry *e, struct err *err)
+{
+	struct later *l = arg;
+	const char *code = json_str_or(json_object_get(e->body, "decision"), "verdict", "");
+
+	(void)err;
+	if (!streq(json_str_or(e->body, "workload", ""), l->workload) ||
+	    !streq(run_ref_of(e->body, "contract"), l->contract) ||
+	    !streq(json_str_or(e->body, "stack_digest", ""), l->stack) ||
+	    (!streq(code, "accepted") && !streq(code, "accepted_with_note")))
+		return 0;
+	add_series(l->intents, e->body);
+	l->last = e->ref.seq;
+	return 0;
+}
+
+static int bank_intents(struct ledger *l, const struct contract *c, const struct acceptance *a,
+			uint64_t as_of, struct strs *ret, uint64_t *ret_next, struct err *err)
+{
+	static const char *const kinds[] = { "verdict", NULL };
+	struct later later = { c->workload.name, a->contract_digest, a->stack_digest, ret, 0 };
+	struct ledger_filter f = { .kinds = kinds, .to = as_of };
+	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
+
+	TRY(run_entry(l, a->verdict, "verdict", &e, err));
+	add_series(ret, e.body);
+	later.last = e.ref.seq;
+	f.from = e.ref.seq + 1;
+	if (f.from < as_of)
+		TRY(ledger_each(l, &f, on_later, &later, err));
+	*ret_next = later.last + 1;
+	return 0;
+}
+
+/* Repetitions of the accepted series, then those of later good runs on the same stack (the anchor
  * stays what a person accepted); the latest VERDICT_MAX_BANK that are good. */
 int judge_bank(struct ledger *l, const struct contract *c, const struct acceptance *a,
-	       uint64_t before_seq, struct judge *ret, struct err *err)
+	       uint64_t as_of, struct judge *ret, uint64_t *ret_next, struct err *err)
 {
 	struct strs intents CLEANUP(strs_release) = { 0 };
 	struct reps all CLEANUP(reps_release) = { 0 };
-	struct strs before CLEANUP(strs_release) = { 0 };
 	size_t from = 0, good = 0;
 
-	TRY(series_intents(l, c->workload.name, a->contract_digest, a->stack_digest, NULL, &intents,
-			   err));
-	for (size_t i = 0; i < intents.n; i++) {
-		struct intent in CLEANUP(intent_release) = { 0 };
-
-		TRY(intent_read(l, intents.v[i], &in, err));
-		if (in.seq < before_seq)
-			strs_add(&before, intents.v[i]);
-	}
-	if (!before.n)
-		strs_add(&before, a->intent);
-	TRY(series_reps(l, &before, &all, NULL, err));
+	TRY(bank_intents(l, c, a, as_of, &intents, ret_next, err));
+	TRY(series_reps(l, &intents, &all, NULL, err));
 	for (size_t i = all.n; i-- > 0 && good < VERDICT_MAX_BANK;) {
 		good += all.v[i].state == REP_OK;
 		from = i;

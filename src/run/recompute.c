@@ -11,8 +11,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* ---- recompute
- * --------------------------------------------------------------------------------------- */
+/* ---- recompute ---- */
 
 /* The contract as it was written then: its source is kept beside its canonical form. */
 static int contract_of(struct ledger *l, const char *digest,
@@ -51,6 +50,8 @@ static int accepted_by(struct ledger *l, const char *signoff, struct acceptance 
 	(void)snprintf(ret->stack_digest, 65, "%s", json_str_or(b, "stack_digest", ""));
 	(void)snprintf(ret->intent, 65, "%s",
 		       run_ref_of(b, "intent") ? run_ref_of(b, "intent") : "");
+	(void)snprintf(ret->verdict, 65, "%s",
+		       run_ref_of(b, "verdict") ? run_ref_of(b, "verdict") : "");
 	return 0;
 }
 
@@ -129,6 +130,7 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 	struct verdict v CLEANUP(verdict_release) = { 0 };
 	struct acceptance acc = { 0 };
 	AUTO_JSON json_t *again = NULL;
+	uint64_t next;
 
 	if (!contract || !intent || !before)
 		return bail(err, ERR_BROKEN, "the verdict names no contract, intent or decision");
@@ -138,7 +140,7 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 	j.ended = true;
 	if (signoff) {
 		TRY(accepted_by(a->ledger, signoff, &acc, err));
-		TRY(judge_bank(a->ledger, &c, &acc, in.seq, &j, err));
+		TRY(judge_bank(a->ledger, &c, &acc, in.as_of, &j, &next, err));
 	}
 	TRY(read_series(a->ledger, body, &j, err));
 	judge_decide(&j, &v);
@@ -150,17 +152,17 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 	return 1;
 }
 
-/* ---- closing what never ended
- * ------------------------------------------------------------------------- */
+/* ---- closing what never ended ---- */
 
 struct open_one {
 	char leaf[65], run[40];
-	bool whole;
+	bool whole, here;
 	pid_t pid;
 };
 struct open_ones {
 	struct open_one *v;
 	size_t n, room;
+	const char *machine;
 };
 
 static struct open_one *find(struct open_ones *l, const char *leaf)
@@ -183,6 +185,7 @@ static int on_entry(void *arg, const struct ledger_entry *e, struct err *err)
 		(void)snprintf(o->run, sizeof(o->run), "%s", json_str_or(e->body, "run", ""));
 		o->whole = streq(json_str_or(e->body, "scope", ""), "run");
 		o->pid = (pid_t)json_int_or(e->body, "pid", 0);
+		o->here = streq(e->by_id, l->machine);
 		return 0;
 	}
 	o = find(l, run_ref_of(e->body, "intent"));
@@ -214,14 +217,15 @@ int run_close_abandoned(const struct run_env *env, size_t *ret_n, struct err *er
 {
 	static const char *const kinds[] = { "run.intent", "run.result", "run.abandon", NULL };
 	struct ledger_filter f = { .kinds = kinds };
-	struct open_ones l = { 0 };
+	struct open_ones l = { .machine = env->machine };
 	int rc = ledger_each(env->ledger, &f, on_entry, &l, err);
 
 	*ret_n = 0;
 	/* Repetitions first, then the runs that they belong to. */
 	for (int whole = 0; whole < 2; whole++) {
 		for (size_t i = 0; rc == 0 && i < l.n; i++) {
-			if (l.v[i].whole != (whole == 1) || run_alive(&l, l.v[i].run))
+			if (l.v[i].whole != (whole == 1) || !l.v[i].here ||
+			    run_alive(&l, l.v[i].run))
 				continue;
 			rc = run_abandon(env, l.v[i].leaf, l.v[i].run,
 					 "interrupted: the process is gone", err);

@@ -68,8 +68,7 @@ struct run_env {
 	bool keep_work;         /* don't remove the scratch folder */
 };
 
-/* ---- the stack
- * ------------------------------------------------------------------------------------ */
+/* ---- the stack ---- */
 
 /* stack.environment and environment_file of the contract, placeholders filled in; later ones win.
  * */
@@ -89,8 +88,7 @@ int run_stack(const struct run_capture *rc, struct stack *ret, struct err *err) 
 int run_stack_save(const struct run_capture *rc, const char *to, struct stack *ret,
 		   struct err *err) MUST_USE;
 
-/* ---- what was accepted
- * ------------------------------------------------------------------------------ */
+/* ---- what was accepted ---- */
 
 /* One sign-off and what it rests on. */
 struct acceptance {
@@ -143,8 +141,7 @@ int run_staleness(struct ledger *l, const struct contract *c, const struct accep
 		  int64_t now_ms, struct stack *now, struct staleness *ret,
 		  struct err *err) MUST_USE;
 
-/* ---- running
- * ------------------------------------------------------------------------------------------ */
+/* ---- running ---- */
 
 struct run_done {
 	char run[40];
@@ -168,8 +165,7 @@ struct run_recompute_arg {
 };
 int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *text, struct err *err);
 
-/* ---- going back
- * ------------------------------------------------------------------------------------- */
+/* ---- going back ---- */
 
 /* One component to switch back: by the contract's `switch:` commands. */
 struct switch_step {

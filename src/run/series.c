@@ -32,6 +32,7 @@ static void intent_of(const struct ledger_entry *e, struct intent *i)
 	copy_hex(i->capture, run_ref_of(e->body, "stack"));
 	copy_hex(i->accepted, run_ref_of(e->body, "accepted"));
 	copy_hex(i->session, json_str_or(e->body, "session", ""));
+	i->as_of = (uint64_t)json_int_or(e->body, "as_of", (int64_t)e->ref.seq);
 	i->new_series = xstrdup(json_str_or(e->body, "new_series", NULL));
 	i->switches = json_incref(json_object_get(e->body, "switches"));
 	for (size_t k = 0; k < json_array_size(looks) && i->n_looks < ARRAY_SIZE(i->looks); k++)
@@ -105,6 +106,13 @@ static int on_checks(struct reading *r, const struct ledger_entry *e, struct err
 	return 0;
 }
 
+static void ended(struct run_left *left, const struct ledger_entry *e)
+{
+	if (!left->ended)
+		left->ended_seq = e->ref.seq;
+	left->ended = true;
+}
+
 static void on_abandon(struct reading *r, const struct ledger_entry *e)
 {
 	const char *leaf = run_ref_of(e->body, "intent");
@@ -112,7 +120,8 @@ static void on_abandon(struct reading *r, const struct ledger_entry *e)
 	struct rep *rep;
 
 	if (streq(leaf, r->left->intent.leaf)) {
-		r->left->ended = r->left->interrupted = true;
+		ended(r->left, e);
+		r->left->interrupted = true;
 		return;
 	}
 	if (!a || a->ended)
@@ -149,7 +158,7 @@ static int on_entry(void *arg, const struct ledger_entry *e, struct err *err)
 	if (streq(scope, "checks"))
 		return on_checks(r, e, err);
 	if (streq(scope, "run") && streq(run_ref_of(e->body, "intent"), r->left->intent.leaf)) {
-		r->left->ended = true;
+		ended(r->left, e);
 		r->left->interrupted = streq(json_str_or(e->body, "state", ""), "interrupted");
 	}
 	return 0;
@@ -185,9 +194,8 @@ int run_left_read(struct ledger *l, const char *intent, struct run_left *ret, st
 }
 
 struct finding_series {
-	const char *workload, *contract, *stack, *last;
+	const char *workload, *contract, *stack;
 	struct strs *ret;
-	bool past;
 };
 
 static int on_intent(void *arg, const struct ledger_entry *e, struct err *err)
@@ -195,7 +203,7 @@ static int on_intent(void *arg, const struct ledger_entry *e, struct err *err)
 	struct finding_series *f = arg;
 
 	(void)err;
-	if (f->past || !streq(json_str_or(e->body, "scope", ""), "run") ||
+	if (!streq(json_str_or(e->body, "scope", ""), "run") ||
 	    !streq(json_str_or(e->body, "workload", ""), f->workload) ||
 	    !streq(json_str_or(e->body, "stack_digest", ""), f->stack) ||
 	    !streq(run_ref_of(e->body, "contract"), f->contract))
@@ -203,18 +211,29 @@ static int on_intent(void *arg, const struct ledger_entry *e, struct err *err)
 	if (json_str_or(e->body, "new_series", NULL))
 		strs_release(f->ret);
 	strs_add(f->ret, e->ref.hex);
-	f->past = streq(f->last, e->ref.hex);
 	return 0;
 }
 
 int series_intents(struct ledger *l, const char *workload, const char *contract_digest,
-		   const char *stack_digest, const char *last, struct strs *ret, struct err *err)
+		   const char *stack_digest, uint64_t from, uint64_t as_of, struct strs *ret,
+		   struct err *err)
 {
 	static const char *const kinds[] = { "run.intent", NULL };
-	struct finding_series f = { workload, contract_digest, stack_digest, last, ret, false };
-	struct ledger_filter filter = { .kinds = kinds };
+	struct strs all CLEANUP(strs_release) = { 0 };
+	struct finding_series f = { workload, contract_digest, stack_digest, &all };
+	struct ledger_filter filter = { .kinds = kinds, .from = from, .to = as_of };
 
-	return ledger_each(l, &filter, on_intent, &f, err);
+	if (from >= as_of)
+		return 0;
+	TRY(ledger_each(l, &filter, on_intent, &f, err));
+	for (size_t i = 0; i < all.n; i++) {
+		struct run_left left CLEANUP(run_left_release) = { 0 };
+
+		TRY(run_left_read(l, all.v[i], &left, err));
+		if (left.ended && left.ended_seq < as_of)
+			strs_add(ret, all.v[i]);
+	}
+	return 0;
 }
 
 int series_reps(struct ledger *l, const struct strs *intents, struct reps *ret,

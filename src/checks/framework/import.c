@@ -14,7 +14,8 @@ struct import_conf {
 static const struct field import_fields[] = {
 	FIELD(import_conf, module, .type = FIELD_STR, .need = true, .help = "name as imported"),
 	FIELD(import_conf, version, .type = FIELD_STR, .help = "wanted: 2.8.1, or 2.8.*"),
-	FIELD(import_conf, python, .type = FIELD_STR, .help = "else the contract's"),
+	FIELD(import_conf, python, .type = FIELD_STR, .expand = true,
+	      .help = "else the contract's"),
 	FIELD(import_conf, smoke, .type = FIELD_STR,
 	      .help = "an expression of Python that must be true; `m` is the module"),
 	FIELD_AS("within", import_conf, within_ns, .type = FIELD_DURATION, .def = "2 min",
@@ -78,8 +79,9 @@ static int import_run(const struct check_ctx *ctx, const void *conf, struct outc
 		      struct err *err)
 {
 	const struct import_conf *c = conf;
-	const char *python = c->python ? c->python : ctx->contract->stack.python;
-	const char *argv[] = { python, "-c", program, c->module, c->smoke, NULL };
+	AUTO_FREE char *python = NULL;
+	const char *argv[] = { NULL, "-c", program, c->module, c->smoke, NULL };
+	struct pairs values CLEANUP(pairs_release) = { 0 };
 	struct strs env CLEANUP(strs_release) = { 0 };
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };
 	struct proc_spec ps = {
@@ -89,6 +91,10 @@ static int import_run(const struct check_ctx *ctx, const void *conf, struct outc
 	AUTO_FREE char *out = NULL;
 	AUTO_JSON json_t *j = NULL;
 
+	TRY(ctx_values(ctx, 0, &values, err));
+	TRY(contract_expand(c->python ? c->python : ctx->contract->stack.python, &values, &python,
+			    err));
+	argv[0] = python;
 	TRY(ctx_env(ctx, NULL, NULL, &env, err));
 	ps.env = (const char *const *)env.v;
 	if (proc_run(&ps, &done, err) < 0)

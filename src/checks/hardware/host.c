@@ -65,8 +65,6 @@ static int host_valid(void *conf, struct err *err)
 			return bail(err, ERR_PARSE, "unknown setting '%s'%s%s%s",
 				    c->settings.v[i].name, near ? " (nearest: '" : "",
 				    near ? near : "", near ? "')" : "");
-		if (strstr(path, ".."))
-			return bail(err, ERR_PARSE, "'%s' is no setting", c->settings.v[i].name);
 	}
 	return 0;
 }
