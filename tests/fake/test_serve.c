@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Serving as a workload: started, waited for, loaded, stopped, killed and restarted; against the
+ * scripted server. */
+#include "checks/inner.h"
+
+#include "base/clock.h"
+#include "checks_scene.h"
+
+static const char tail_of_contract[] =
+	"workload_check:\n"
+	"  serve:\n"
+	"    start: [sh, \"{dir}/start.sh\", \"{port}\"]\n"
+	"    ready: {http: /health, within: %s}\n"
+	"    stop_within: 2 s\n"
+	"    metrics: /metrics\n"
+	"  load: {endpoint: chat, model: m, prompts: \"{dir}/p.jsonl\", arrival: {constant: 50/s}, "
+	"duration: 300 ms, "
+	"warmup: 0 s, max_tokens: 4, timeout: 5 s, client_lag: 2 s}\n"
+	"  objectives: [ttft.p50 <= 2 s, errors <= 0 %%, answers.match >= 100 %%]\n";
+
+/* The server ends with its standard input, so something has to hold that open. */
+static char *tail_with(const char *script, const char *before, const char *within)
+{
+	const char *exe = getenv("TWICE_FAKE_SERVER");
+	AUTO_FREE char *start = NULL;
+
+	if (!exe)
+		test_skip("TWICE_FAKE_SERVER is not set");
+	start = xasprintf("#!/bin/sh\n%s\nsleep 100 | exec %s --port \"$1\" --script '%s'\n",
+			  before, exe, script);
+	scene_file("start.sh", start);
+	scene_file("p.jsonl", "{\"prompt\": \"one\"}\n{\"prompt\": \"two\"}\n");
+	return xasprintf(tail_of_contract, within);
+}
+
+static struct rep rep_of(const char *script, const char *before, const char *within)
+{
+	AUTO_FREE char *tail = tail_with(script, before, within);
+	struct rep r = { 0 };
+	struct err err = ERR_INIT;
+	struct scene s;
+
+	scene_init(&s, "", tail);
+	CHECK_OK(workload_rep(&s.ctx, &r, &err), err);
+	printf("# %s\n", r.reason ? r.reason : "ok");
+	scene_release(&s);
+	return r;
+}
+
+static void a_service_is_measured(void)
+{
+	struct rep r CLEANUP(rep_release) = rep_of("n=4,ttft=5ms,itl=1ms", "", "10 s");
+	bool golden = false;
+
+	CHECK_INT(r.state, REP_OK);
+	CHECK_NEAR(scene_number(&r.measured, "errors"), 0, 0);
+	CHECK_NEAR(scene_number(&r.measured, "answers.match"), 1, 0);
+	CHECK(scene_number(&r.measured, "ttft.p50") >= 5e6);
+	CHECK(scene_number(&r.measured, "ready_time") > 0);
+	CHECK(scene_number(&r.measured, "peak_rss") > 0);
+	for (size_t i = 0; i < r.evidence.n; i++)
+		golden |= strcmp(r.evidence.v[i].label, EVIDENCE_GOLDEN) == 0;
+	CHECK(golden);
+}
+
+static void errors_are_measured_and_nothing_but_errors_failed(void)
+{
+	struct rep half CLEANUP(rep_release) =
+		rep_of("status=500|n=4,ttft=1ms,itl=1ms", "", "10 s");
+	struct rep all CLEANUP(rep_release) = { 0 };
+
+	CHECK_INT(half.state, REP_OK);
+	CHECK_NEAR(scene_number(&half.measured, "errors"), 0.5, 0.2);
+	test_remove_dir(test_dir());
+	CHECK_INT(mkdir(test_dir(), 0700), 0);
+	all = rep_of("status=500", "", "10 s");
+	CHECK_INT(all.state, REP_FAILED);
+	CHECK_HAS(all.reason, "requests was answered");
+}
+
+static void a_server_that_does_not_come_up_failed(void)
+{
+	struct rep died CLEANUP(rep_release) = rep_of("n=4", "echo out of memory; exit 9", "10 s");
+	struct rep late CLEANUP(rep_release) = { 0 };
+
+	CHECK_INT(died.state, REP_FAILED);
+	CHECK_HAS(died.reason, "ended before it was ready (exit 9): out of memory");
+	test_remove_dir(test_dir());
+	CHECK_INT(mkdir(test_dir(), 0700), 0);
+	late = rep_of("n=4", "exec sleep 30", "300 ms");
+	CHECK_INT(late.state, REP_FAILED);
+	CHECK_HAS(late.reason, "not ready within 300 ms");
+}
+
+static void a_server_that_dies_under_load_failed(void)
+{
+	struct rep r CLEANUP(rep_release) =
+		rep_of("n=4,ttft=1ms,itl=1ms", "(sleep 0.25; kill -9 $$) &", "10 s");
+
+	CHECK_INT(r.state, REP_FAILED);
+}
+
+static enum result recovery(const char *settings, const char *script, const char *before,
+			    char reason[300])
+{
+	AUTO_FREE char *tail = tail_with(script, before, "5 s");
+	struct outcome o CLEANUP(outcome_release) = scene_check("recovery", settings, tail);
+
+	snprintf(reason, 300, "%s", o.reason ? o.reason : "");
+	test_remove_dir(test_dir());
+	CHECK_INT(mkdir(test_dir(), 0700), 0);
+	return o.result;
+}
+
+static void a_restart_is_timed(void)
+{
+	static const char second[] = "[ -e first ] && exit 4; touch first";
+	char reason[300];
+
+	CHECK_INT(recovery("restart: {within: 20 s}", "n=4", "", reason), RESULT_PASS);
+	CHECK_INT(recovery("restart: {within: 20 s, under_load: true}", "n=4", "", reason),
+		  RESULT_PASS);
+	CHECK_INT(recovery("restart: {within: 1 ms}", "n=4", "", reason), RESULT_FAIL);
+	CHECK_HAS(reason, "limit 1 ms");
+	CHECK_INT(recovery("restart: {within: 20 s}", "n=4", second, reason), RESULT_FAIL);
+	CHECK_HAS(reason, "exit 4");
+	CHECK_INT(recovery("restart: {within: 20 s}", "status=500", "", reason), RESULT_FAIL);
+	CHECK_HAS(reason, "does not answer");
+	CHECK_INT(recovery("restart: {within: 20 s}", "n=4", "exit 3", reason), RESULT_ERROR);
+}
+
+static void a_replay_must_answer_the_same(void)
+{
+	char reason[300];
+
+	CHECK_INT(recovery("replay: {requests: 4}", "n=4", "", reason), RESULT_PASS);
+	CHECK_INT(recovery("replay: {requests: 4}", "status=500", "", reason), RESULT_FAIL);
+	CHECK_HAS(reason, "4 of 4 replayed requests failed");
+}
+
+static void without_a_server_both_are_skips(void)
+{
+	CHECK_INT(run_one("recovery", "restart: {within: 1 s}", NULL, 0), RESULT_SKIP);
+	CHECK_INT(run_one("recovery", "replay: {}", NULL, 0), RESULT_SKIP);
+}
+
+TEST_MAIN(TEST(a_service_is_measured), TEST(errors_are_measured_and_nothing_but_errors_failed),
+	  TEST(a_server_that_does_not_come_up_failed), TEST(a_server_that_dies_under_load_failed),
+	  TEST(a_restart_is_timed), TEST(a_replay_must_answer_the_same),
+	  TEST(without_a_server_both_are_skips))
