@@ -72,6 +72,11 @@ static void check_kind(struct reading *r, const struct yaml *root, const struct 
 			r, y->key_line, y->key_col,
 			"an inference workload is checked by 'serve' or 'command', not by 'train'");
 	}
+	if (k->has_train && k->train.launcher != LAUNCHER_LOCAL) {
+		y = yaml_get(place(root, "workload_check", "train"), "launcher");
+		complain(r, y ? y->line : 0, y ? y->col : 0,
+			 "'launcher': this version starts jobs on this machine only: 'local'");
+	}
 	if (c->workload.kind == KIND_TRAINING && k->has_serve) {
 		y = place(root, "workload_check", "serve");
 		complain(r, y->key_line, y->key_col,
