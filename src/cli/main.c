@@ -476,7 +476,7 @@ static int unknown_command(const char *name, bool json)
 	const char *all[64] = { NULL };
 	struct err err = ERR_INIT;
 
-	for (size_t i = 0; cmds[i] && i < 63; i++)
+	for (size_t i = 0; i < 63 && cmds[i]; i++)
 		all[i] = cmds[i]->name;
 	bail(&err, ERR_USAGE, "unknown command '%s'", clean);
 	if (nearest_name(name, all))

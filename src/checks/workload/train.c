@@ -286,7 +286,9 @@ static size_t collect(const struct train_stream *s, size_t member, double **ret)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		double x = *(const double *)((const char *)&s->v[i] + member);
+		double x;
+
+		memcpy(&x, (const char *)&s->v[i] + member, sizeof(x));
 
 		if (!isnan(x))
 			v[n++] = x;
