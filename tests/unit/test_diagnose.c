@@ -12,6 +12,15 @@ struct scene {
 	struct diagnosis d;
 };
 
+static void scene_release(struct scene *s)
+{
+	diagnosis_release(&s->d);
+	changes_release(&s->changes);
+	verdict_release(&s->v);
+	stack_release(&s->a);
+	stack_release(&s->b);
+}
+
 static void reason(struct scene *s, const char *code, const char *about)
 {
 	*VEC_ADD(&s->v.reasons) =
@@ -38,7 +47,7 @@ static void solve(struct scene *s, const struct pairs *owners)
 static void the_only_change_is_the_suspect(void)
 {
 	struct pairs owners CLEANUP(pairs_release) = { 0 };
-	struct scene s = { 0 };
+	struct scene s CLEANUP(scene_release) = { 0 };
 	AUTO_JSON json_t *j = NULL;
 
 	pairs_add(&owners, "kernellib", "platform team");
@@ -59,7 +68,7 @@ static void the_only_change_is_the_suspect(void)
 
 static void without_a_change_it_is_undetermined(void)
 {
-	struct scene s = { 0 };
+	struct scene s CLEANUP(scene_release) = { 0 };
 
 	change(&s, CL_HOST, "linux", "6.1", "6.1");
 	reason(&s, "regressed", "ttft.p50");
@@ -71,7 +80,7 @@ static void without_a_change_it_is_undetermined(void)
 
 static void the_symptom_ranks_the_layers(void)
 {
-	struct scene s = { 0 };
+	struct scene s CLEANUP(scene_release) = { 0 };
 
 	change(&s, CL_FRAMEWORK, "torch", "2.8", "2.9");
 	change(&s, CL_KERNELLIB, "hipblaslt", "0.10", "0.12");
@@ -84,7 +93,7 @@ static void the_symptom_ranks_the_layers(void)
 
 static void wrong_answers_are_not_called_slow(void)
 {
-	struct scene s = { 0 };
+	struct scene s CLEANUP(scene_release) = { 0 };
 
 	change(&s, CL_MODEL, "weights", "r1", "r2");
 	reason(&s, "objective_missed", "answers.match");
@@ -94,7 +103,7 @@ static void wrong_answers_are_not_called_slow(void)
 
 static void what_came_together_is_one_suspect(void)
 {
-	struct scene s = { 0 };
+	struct scene s CLEANUP(scene_release) = { 0 };
 
 	change(&s, CL_KERNELLIB, "blas", "openblas 0.3.21", "reference 3.11.0");
 	change(&s, CL_KERNELLIB, "lapack", "openblas 0.3.21", "reference 3.11.0");
