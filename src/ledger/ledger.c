@@ -451,7 +451,7 @@ static int open_log(struct ledger *l, struct err *err)
 	AUTO_FREE char *name = NULL;
 
 	TRY(l->store->ops->begin(l->store, /* write= */ false, err));
-	struct transaction t CLEANUP(transaction_end) = { l, true };
+	struct transaction t CLEANUP(transaction_end) UNUSED = { l, true };
 
 	TRY(l->store->ops->head(l->store, &head, err));
 	TRY(ledger_check_head(l, &head, err));

@@ -233,6 +233,17 @@ void going_decide(struct going *g, bool ended, struct verdict *v)
 	judge_decide(&g->judge, v);
 }
 
+/* Accepted early, but with fewer good repetitions than a later comparison needs as its bank. */
+static bool bank_too_small(const struct going *g, const struct verdict *v)
+{
+	size_t good = 0;
+
+	for (size_t i = 0; i < g->judge.cand.n; i++)
+		good += g->judge.cand.v[i].state == REP_OK;
+	return v->final && good < VERDICT_MIN_BANK &&
+	       (v->kind == VERDICT_ACCEPTED || v->kind == VERDICT_ACCEPTED_NOTE);
+}
+
 int going_repetitions(struct going *g, struct verdict *v, struct err *err)
 {
 	AUTO_FREE char *plan = judge_plan(&g->judge);
@@ -242,7 +253,7 @@ int going_repetitions(struct going *g, struct verdict *v, struct err *err)
 	going_decide(g, /* ended= */ false, v);
 	g->reps_planned = g->judge.has_bank ? MIN(cap(g), 5)
 					    : MIN(cap(g), MAX(g->env->contract->repeat.runs, 5));
-	while (!v->final && (int64_t)g->judge.cand.n < cap(g)) {
+	while ((!v->final || bank_too_small(g, v)) && (int64_t)g->judge.cand.n < cap(g)) {
 		if (v->more)
 			g->reps_planned = MIN(cap(g), (int64_t)(g->judge.cand.n + v->more));
 		if ((int64_t)g->judge.cand.n >= g->reps_planned)
