@@ -103,6 +103,71 @@ static int not_behind(const char *path, uint64_t size, bool *ret_same, struct er
 	return 0;
 }
 
+struct newest {
+	struct str note;
+	uint64_t size;
+};
+
+static void newest_release(struct newest *n)
+{
+	str_release(&n->note);
+}
+
+static int take_newest(void *arg, uint64_t size, struct sv note, struct err *err)
+{
+	struct newest *n = arg;
+
+	(void)err;
+	n->size = size;
+	str_clear(&n->note);
+	str_addsv(&n->note, note);
+	return 0;
+}
+
+static bool signed_by_ledger(const struct ledger *l, struct sv text)
+{
+	struct note n CLEANUP(note_release) = { 0 };
+	struct note_key key CLEANUP(note_key_release) = { 0 };
+	struct err ignored = ERR_INIT;
+
+	if (note_parse(text, &n, &ignored) < 0 ||
+	    note_key_parse(sv_of(l->vkey), &key, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < n.lines.n; i++)
+		if (note_line_check(&n, &n.lines.v[i], &key, NULL) == NOTE_GOOD)
+			return true;
+	return false;
+}
+
+/*
+ * Without the ledger's key (another machine of a shared store): nothing is signed, but the newest head
+ * that was signed is kept beside, so that this machine too sees when the store goes back.
+ */
+static int follow(struct ledger *l, struct ledger_checkpoint *ret, struct err *err)
+{
+	struct newest n CLEANUP(newest_release) = { 0 };
+	struct log_head head CLEANUP(log_head_release) = { 0 };
+	AUTO_FREE char *path = path_join(l->dir, LEDGER_CHECKPOINT);
+	CLEANUP(lock_dropp) struct ledger *locked = NULL;
+	bool same = false;
+
+	TRY(lock_take(l, err));
+	locked = l;
+	TRY(l->store->ops->notes(l->store, take_newest, &n, err));
+	TRY(l->store->ops->head(l->store, &head, err));
+	TRY(ledger_check_head(l, &head, err));
+	if (n.note.n && signed_by_ledger(l, sv_str(&n.note))) {
+		TRY(not_behind(path, n.size, &same, err));
+		if (!same)
+			TRY(file_write(path, n.note.p, n.note.n, 0644, err));
+	}
+	ret->size = head.frontier.size;
+	frontier_root(&head.frontier, &l->h, ret->root);
+	hex_of(ret->root, SHA256_LEN, ret->root_hex);
+	ret->note = xstrdup("");
+	return 0;
+}
+
 int ledger_checkpoint(struct ledger *l, struct ledger_checkpoint *ret, struct err *err)
 {
 	struct ledger_checkpoint own CLEANUP(ledger_checkpoint_release) = { 0 };
@@ -115,6 +180,8 @@ int ledger_checkpoint(struct ledger *l, struct ledger_checkpoint *ret, struct er
 
 	if (l->readonly)
 		return bail(err, ERR_USAGE, "the ledger is open for reading only");
+	if (!l->have_key && l->store->ops->data_get)
+		return follow(l, ret, err);
 	if (!l->have_key)
 		return bail(err, ERR_NOT_FOUND, "no key in '%s' to sign a checkpoint with", l->dir);
 	TRY(lock_take(l, err));

@@ -122,29 +122,20 @@ static int walk_row(void *arg, const struct entry_row *r, struct err *err)
  * Rows come in pages, so that `seen` may append or read meanwhile and a long log costs no long read
  * transaction (which would keep SQLite from folding its WAL back).
  */
-struct page {
-	struct entry_row row;
-	char *bytes, *kind;
-};
-struct pages {
-	struct page *v;
-	size_t n, room;
-};
-
-static void pages_release(struct pages *p)
+void kept_rows_release(struct kept_rows *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		free(p->v[i].bytes);
 		free(p->v[i].kind);
 	}
 	free(p->v);
-	*p = (struct pages){ 0 };
+	*p = (struct kept_rows){ 0 };
 }
 
-static int keep_row(void *arg, const struct entry_row *r, struct err *err)
+int kept_rows_take(void *arg, const struct entry_row *r, struct err *err)
 {
-	struct pages *p = arg;
-	struct page *to = VEC_ADD(p);
+	struct kept_rows *p = arg;
+	struct kept_row *to = VEC_ADD(p);
 
 	(void)err;
 	to->row = *r;
@@ -159,10 +150,10 @@ static int keep_row(void *arg, const struct entry_row *r, struct err *err)
 
 static int walk_page(struct walk *w, struct row_query *q, bool *ret_more, struct err *err)
 {
-	struct pages p CLEANUP(pages_release) = { 0 };
+	struct kept_rows p CLEANUP(kept_rows_release) = { 0 };
 	int rc;
 
-	TRY(w->l->store->ops->rows(w->l->store, q, keep_row, &p, err));
+	TRY(w->l->store->ops->rows(w->l->store, q, kept_rows_take, &p, err));
 	for (size_t i = 0; i < p.n; i++) {
 		rc = walk_row(w, &p.v[i].row, err);
 		if (rc < 0)

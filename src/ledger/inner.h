@@ -52,6 +52,18 @@ int blob_file_drop(const char *dir, const char *digest, struct err *err) MUST_US
 
 /* ---- between the files ---- */
 
+/* Rows that outlive the statement they came from. */
+struct kept_row {
+	struct entry_row row;
+	char *bytes, *kind;
+};
+struct kept_rows {
+	struct kept_row *v;
+	size_t n, room;
+};
+void kept_rows_release(struct kept_rows *p);
+int kept_rows_take(void *arg, const struct entry_row *r, struct err *err); /* a row_seen */
+
 /* A source of nodes that reads leaves from the store. */
 struct merkle_source ledger_nodes(struct ledger *l);
 int ledger_check_head(struct ledger *l, const struct log_head *head, struct err *err) MUST_USE;
@@ -68,8 +80,8 @@ int policy_check(const json_t *policy, struct err *err) MUST_USE;
 
 /* Takes in genesis, key.add and key.revoke entries in order; valid for entries after `seq`. */
 void keys_take(struct ledger_keys *k, uint64_t seq, const char *kind, const json_t *body);
-/* No key is valid there yet: the first key.add may be signed by the key it adds. */
-bool keys_none(const struct ledger_keys *k, uint64_t seq, int64_t at_ms);
+/* No key was ever added before: the first key.add may be signed by the key it adds. */
+bool keys_none(const struct ledger_keys *k, uint64_t seq);
 /* The ledger keys (vkeys) that an entry names. */
 void note_keys_take(struct note_keys *k, const char *kind, const json_t *body);
 

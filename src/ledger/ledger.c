@@ -266,7 +266,7 @@ static int check_signer(struct ledger *l, const struct ledger_draft *d, const ch
 		return bail(err, ERR_PARSE, "not an SSH signature");
 	TRY(ledger_keys_read(l, &keys, err));
 	TRY(entry_full((struct sv){ d->bytes, d->n }, d->ref.leaf, &e, err));
-	if (streq(e.kind, "key.add") && d->ref.seq && keys_none(&keys, d->ref.seq, e.at_ms))
+	if (streq(e.kind, "key.add") && d->ref.seq && keys_none(&keys, d->ref.seq))
 		keys_take(&keys, d->ref.seq - 1, e.kind, e.body);
 	if (!ledger_key_valid(&keys, ret_key->fingerprint, d->ref.seq, e.at_ms)) {
 		(void)bail(err, ERR_UNSUPPORTED, "key %s is not known to this ledger, or not valid",
@@ -492,11 +492,25 @@ static int open_store(struct ledger *l, const struct ledger_conf *c, struct err 
 	return store_sqlite_open(db, flags, &l->store, err);
 }
 
+/* Somebody on another machine made the log in the same moment: theirs counts, our key is none of it. */
+static int made_elsewhere(struct ledger *l, bool key_was_there, struct err *err)
+{
+	AUTO_FREE char *key = path_join(l->dir, LEDGER_KEY);
+
+	if (!key_was_there)
+		(void)unlink(key);
+	l->have_key = false;
+	free(STEAL(l->origin));
+	free(STEAL(l->vkey));
+	err_clear(err);
+	return open_log(l, err);
+}
+
 static int open_or_make(struct ledger *l, const struct ledger_conf *c, struct err *err)
 {
 	AUTO_FREE char *cp = path_join(l->dir, LEDGER_CHECKPOINT), *name = NULL;
 	CLEANUP(lock_dropp) struct ledger *locked = NULL;
-	bool made;
+	bool made, key_was_there;
 
 	if (!l->readonly) { /* one process makes it, the others find it */
 		TRY(lock_take(l, err));
@@ -517,7 +531,11 @@ static int open_or_make(struct ledger *l, const struct ledger_conf *c, struct er
 	TRY(key_read(l, &name, err));
 	if (name && !streq(name, c->origin)) /* left by a creation under another name */
 		l->have_key = false;
-	return make_log(l, c, err);
+	key_was_there = l->have_key;
+	if (make_log(l, c, err) == 0)
+		return 0;
+	return c->pg && err->code == ERR_CONFLICT ? made_elsewhere(l, key_was_there, err)
+						  : -(int)err->code;
 }
 
 int ledger_open(const struct ledger_conf *conf, struct ledger **ret, struct err *err)

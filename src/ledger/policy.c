@@ -84,16 +84,20 @@ const struct ledger_key *ledger_key_valid(const struct ledger_keys *k, const cha
 	for (size_t i = k->n; i-- > 0;) {
 		const struct ledger_key *key = &k->v[i];
 
-		if ((!fingerprint || streq(key->fingerprint, fingerprint)) && key->added < seq &&
+		if (streq(key->fingerprint, fingerprint) && key->added < seq &&
 		    seq <= key->revoked && key->from_ms <= at_ms && at_ms < key->to_ms)
 			return key;
 	}
 	return NULL;
 }
 
-bool keys_none(const struct ledger_keys *k, uint64_t seq, int64_t at_ms)
+/* Revoked and lapsed keys count: else whoever can write only waits until the last one lapses. */
+bool keys_none(const struct ledger_keys *k, uint64_t seq)
 {
-	return !ledger_key_valid(k, NULL, seq, at_ms);
+	for (size_t i = 0; i < k->n; i++)
+		if (k->v[i].added < seq)
+			return false;
+	return true;
 }
 
 char *ledger_allowed_signers(const struct ledger_keys *k)
@@ -235,7 +239,7 @@ static void say(struct signed_by *s, const char *fmt, const char *who, const cha
 static const struct ledger_key *first_key(const struct signed_entry *e, const char *fingerprint,
 					  struct ledger_keys *own)
 {
-	if (!streq(e->kind, "key.add") || !e->seq || !keys_none(e->keys, e->seq, e->at_ms))
+	if (!streq(e->kind, "key.add") || !e->seq || !keys_none(e->keys, e->seq))
 		return NULL;
 	keys_take(own, e->seq - 1, e->kind, e->body);
 	return ledger_key_valid(own, fingerprint, e->seq, e->at_ms);

@@ -317,12 +317,30 @@ static void a_policy_that_makes_no_sense_is_refused(void)
 	}
 }
 
+/* Whoever can write must not become the first key again when the last one has lapsed. */
+static void when_all_keys_have_lapsed_no_new_one_vouches_for_itself(void)
+{
+	struct ledger *l = scene_open(scene_path("l"));
+	struct person jane CLEANUP(person_release) = person("jane"),
+			   eve CLEANUP(person_release) = person("eve");
+	struct ledger_ref ref;
+	AUTO_JSON json_t *body = NULL;
+
+	CHECK_INT(add_key(l, &jane, APPROVER, SCENE_START + 1000, &jane), 0);
+	body = ledger_key_body(&eve.key, eve.holder, (const char *[]){ "admin", "approver", NULL },
+			       SCENE_START, 0);
+	CHECK_INT(signed_entry(l, "key.add", body, eve.holder, SCENE_START + 2000, &eve, &ref),
+		  -ERR_UNSUPPORTED);
+	ledger_close(l);
+}
+
 TEST_MAIN(TEST(the_first_key_vouches_for_itself_and_no_second_one_does),
 	  TEST(an_entry_without_a_signature_is_not_in_force),
 	  TEST(two_keys_of_one_person_are_one_person),
 	  TEST(nobody_approves_their_own_where_that_is_forbidden),
 	  TEST(a_role_that_is_missing_does_not_count),
 	  TEST(revoked_and_expired_keys_sign_nothing_after_that),
+	  TEST(when_all_keys_have_lapsed_no_new_one_vouches_for_itself),
 	  TEST(a_signature_moved_to_another_entry_is_found),
 	  TEST(a_key_added_without_leave_makes_nothing_valid),
 	  TEST(ssh_keygen_checks_what_the_ledger_kept),
