@@ -24,9 +24,9 @@ enum unit view_unit(const json_t *o);
 /* For people; "-" when there is none. Caller frees. */
 char *view_quantity(const json_t *v, enum unit u) MUST_USE;
 char *view_percent(double shift, bool abs_scale) MUST_USE;
-/* The interval for people, "-1.2 % to 3 % (96 %)"; without one the bounds that decide. Caller
+/* Below, x is one of the decision's numbers. The interval for people, "-1.2 % to 3 % (96 %)"; without one the bounds that decide. Caller
  * frees. */
-char *view_interval(const json_t *number) MUST_USE;
+char *view_interval(const json_t *x) MUST_USE;
 /* "14:02:11" of a stamp is no use without its day: "2026-12-01 10:04:00 UTC". Caller frees. */
 char *view_stamp(const char *at) MUST_USE;
 char *view_bytes(int64_t n) MUST_USE;
@@ -54,12 +54,12 @@ const json_t *view_measured(const json_t *rep, const char *metric); /* NULL: not
 enum tone { TONE_PLAIN, TONE_GOOD, TONE_OPEN, TONE_BAD };
 const char *tone_name(enum tone t);
 /* How a number of the decision stands: its limit, its margin. Caller frees *ret. */
-enum tone view_standing(const json_t *number, char **ret);
+enum tone view_standing(const json_t *x, char **ret);
 enum tone view_result(const char *result); /* "PASS" */
 enum tone view_verdict_tone(enum verdict_kind k);
 /* Where the margin ends, as a value of the metric; NAN: no margin that decides, or
  * nothing to count from. */
-double view_margin_edge(const json_t *number);
+double view_margin_edge(const json_t *x);
 /* A side of a change: "0.3.21", "unknown", "(none)", the digest where versions are alike. */
 char *view_side(const json_t *change, const char *side) MUST_USE;
 

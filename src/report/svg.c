@@ -56,39 +56,47 @@ static void plain_suffix(enum unit u, struct notation *n)
 	n->suffix = n->own;
 }
 
+/* The largest step of a ladder that is not above the biggest value. */
+static const struct prefix *rung(const struct prefix *l, size_t n, double biggest)
+{
+	const struct prefix *p = l;
+
+	for (size_t i = 1; i < n; i++)
+		/* Minutes and hours only from three on: "90 s" reads better than "1.5 min". */
+		if (biggest >= l[i].factor * (l[i].factor == 60e9 || l[i].factor == 3600e9 ? 3 : 1))
+			p = &l[i];
+	return p;
+}
+
+static void prefixed(enum unit u, double biggest, struct notation *n)
+{
+	const struct prefix *p = rung(thousands, ARRAY_SIZE(thousands), biggest);
+	const char *joined = u == UNIT_BYTES         ? "B"
+			     : u == UNIT_BYTES_PER_S ? "B/s"
+			     : u == UNIT_FLOP_PER_S  ? "FLOP/s"
+			     : u == UNIT_HZ          ? "Hz"
+						     : NULL;
+	AUTO_FREE char *whole = joined ? xasprintf("%s%s", p->text, joined)
+				       : xasprintf("%s%s%s", p->text, n->own[0] ? " " : "", n->own);
+
+	(void)snprintf(n->own, sizeof(n->own), "%s", whole);
+	n->factor = p->factor;
+}
+
 static void notation_for(enum unit u, double biggest, double step, struct notation *n)
 {
-	const struct prefix *p = thousands;
-
 	*n = (struct notation){ .factor = 1 };
 	plain_suffix(u, n);
 	if (u == UNIT_NS) {
-		for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-			p = biggest >= times[i].factor * (times[i].factor >= 60e9 ? 3 : 1) || i == 0
-				    ? &times[i]
-				    : p;
+		const struct prefix *p = rung(times, ARRAY_SIZE(times), biggest);
+
 		n->suffix = p->text;
 		n->factor = p->factor;
 	} else if (u == UNIT_RATIO) {
 		n->suffix = "%";
 		n->factor = 0.01;
 	} else if (biggest >= 1e4) {
-		AUTO_FREE char *whole = NULL;
-		const char *unit = u == UNIT_BYTES         ? "B"
-				   : u == UNIT_BYTES_PER_S ? "B/s"
-				   : u == UNIT_FLOP_PER_S  ? "FLOP/s"
-				   : u == UNIT_HZ          ? "Hz"
-							   : n->own;
-		bool joined = u == UNIT_BYTES || u == UNIT_BYTES_PER_S || u == UNIT_FLOP_PER_S ||
-			      u == UNIT_HZ;
-
-		for (size_t i = 0; i < ARRAY_SIZE(thousands); i++)
-			p = biggest >= thousands[i].factor ? &thousands[i] : p;
-		whole = xasprintf("%s%s%s", p->text, joined || !unit[0] || !p->text[0] ? "" : " ",
-				  unit);
-		(void)snprintf(n->own, sizeof(n->own), "%s", whole);
-		n->suffix = n->own;
-		n->factor = p->factor;
+		prefixed(u, biggest, n);
 	}
 	while (n->decimals < 9 && fabs(step / n->factor * pow(10, n->decimals) -
 				       round(step / n->factor * pow(10, n->decimals))) > 1e-6)
