@@ -510,7 +510,7 @@ static int open_or_make(struct ledger *l, const struct ledger_conf *c, struct er
 {
 	AUTO_FREE char *cp = path_join(l->dir, LEDGER_CHECKPOINT), *name = NULL;
 	CLEANUP(lock_dropp) struct ledger *locked = NULL;
-	bool made, key_was_there;
+	bool made = false, key_was_there;
 
 	if (!l->readonly) { /* one process makes it, the others find it */
 		TRY(lock_take(l, err));

@@ -690,8 +690,8 @@ static int pragma_int(struct lite *l, const char *text, int *ret, struct err *er
 
 static int settle(struct lite *l, unsigned flags, struct err *err)
 {
-	int id, version;
-	bool made;
+	int id = 0, version = 0;
+	bool made = false;
 
 	(void)sqlite3_extended_result_codes(l->db, 1);
 	(void)sqlite3_busy_timeout(l->db, 20000);
