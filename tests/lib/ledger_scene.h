@@ -131,6 +131,18 @@ static inline void scene_sql(const char *dir, const char *sql)
 	sqlite3_close(db);
 }
 
+/* Text for the rest of the test; nobody has to free it. */
+static inline char *scene_keep(char *text)
+{
+	static char *kept[16];
+	static unsigned at;
+	char **to = &kept[at++ % 16];
+
+	free(*to);
+	*to = text;
+	return text;
+}
+
 /* What `verify --all` finds: "CODE@seq CODE ...", without notes. */
 static inline char *scene_verify_conf(const struct ledger_verify_conf *c, enum ledger_severity from)
 {
@@ -146,7 +158,7 @@ static inline char *scene_verify_conf(const struct ledger_verify_conf *c, enum l
 		if (r.v[i].seq != UINT64_MAX)
 			str_addf(&s, "@%llu", (unsigned long long)r.v[i].seq);
 	}
-	return str_steal(&s);
+	return scene_keep(str_steal(&s));
 }
 
 static inline char *scene_verify(const char *dir)

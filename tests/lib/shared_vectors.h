@@ -8,6 +8,22 @@
 #include "test.h"
 #include <jansson.h>
 
+/* Kept until the test's process ends, where leak checkers can see it. */
+static inline void *vector_keep(void *p)
+{
+	static struct kept {
+		struct kept *next;
+		void *p;
+	} * all;
+	struct kept *k = malloc(sizeof(*k));
+
+	if (!k)
+		test_fails(__FILE__, __LINE__, "out of memory");
+	*k = (struct kept){ all, p };
+	all = k;
+	return p;
+}
+
 static inline json_t *shared_vectors(const char *name)
 {
 	const char *shared = getenv("TWICE_SHARED"), *src = getenv("TWICE_SRC");
@@ -24,10 +40,10 @@ static inline json_t *shared_vectors(const char *name)
 	doc = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
 	if (!doc)
 		test_fails(__FILE__, __LINE__, "%s: %s", path, why.text);
-	return doc;
+	return vector_keep(doc);
 }
 
-/* A hex member as bytes; the test's process is short, so nothing is freed. */
+/* A hex member as bytes, kept. */
 static inline uint8_t *vector_hex(const json_t *o, const char *key, size_t *ret_n)
 {
 	const char *hex = json_string_value(json_object_get(o, key));
@@ -45,7 +61,7 @@ static inline uint8_t *vector_hex(const json_t *o, const char *key, size_t *ret_
 	}
 	if (ret_n)
 		*ret_n = n;
-	return p;
+	return vector_keep(p);
 }
 
 static inline const char *vector_str(const json_t *o, const char *key)

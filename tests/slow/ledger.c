@@ -158,7 +158,7 @@ static bool ack(int fd, struct ledger_ref *ret)
 static void holds(const char *dir, const struct ledger_ref *refs, size_t n)
 {
 	struct ledger *l = scene_open(dir);
-	AUTO_FREE char *found = NULL;
+	const char *found;
 
 	for (size_t i = 0; i < n; i++) {
 		struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };

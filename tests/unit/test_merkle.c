@@ -204,7 +204,7 @@ static void one_vector(const json_t *c, struct leaves *l)
 static void vectors_of_the_tree(void)
 {
 	json_t *doc = shared_vectors("ledger_merkle.json"), *c;
-	struct leaves l = { .v = xcalloc(1000, sizeof(*l.v)) };
+	struct leaves l CLEANUP(leaves_release) = { .v = xcalloc(1000, sizeof(*l.v)) };
 	size_t i;
 
 	json_array_foreach(member(doc, "cases"), i, c) one_vector(c, &l);

@@ -141,10 +141,13 @@ static void vectors_of_checkpoints(void)
 	{
 		const char *origin = vector_str(c, "origin");
 		const json_t *w = json_object_get(c, "witness");
-		struct str s = { 0 }, line = { 0 };
+		struct str s CLEANUP(str_release) = { 0 }, line CLEANUP(str_release) = { 0 };
+		struct str whole CLEANUP(str_release) = { 0 };
 		struct ed25519 key, witness;
-		struct note_key vkey, wkey;
-		struct note n = { 0 };
+		struct note_key vkey CLEANUP(note_key_release) = { 0 };
+		struct note_key wkey CLEANUP(note_key_release) = { 0 };
+		AUTO_FREE char *text = NULL;
+		struct note n CLEANUP(note_release) = { 0 };
 		struct err err = ERR_INIT;
 		int64_t time = 0;
 		char id[9];
@@ -152,7 +155,8 @@ static void vectors_of_checkpoints(void)
 		ed25519_from_seed(vector_hex(c, "seed_hex", NULL), &key);
 		ed25519_from_seed(vector_hex(w, "seed_hex", NULL), &witness);
 		note_key_of(origin, NOTE_ED25519, key.public, &vkey);
-		CHECK_STR(note_vkey(&vkey), vector_str(c, "vkey"));
+		text = note_vkey(&vkey);
+		CHECK_STR(text, vector_str(c, "vkey"));
 		hex_of(vkey.id, 4, id);
 		CHECK_STR(id, vector_str(c, "key_id_hex"));
 		checkpoint_text(origin, (uint64_t)json_integer_value(json_object_get(c, "size")),
@@ -160,15 +164,11 @@ static void vectors_of_checkpoints(void)
 		note_cosign(sv_str(&s), vector_str(w, "name"), &witness,
 			    json_integer_value(json_object_get(w, "time")), &line);
 		CHECK_STR(str_text(&line), vector_str(w, "line"));
-		{
-			struct str whole = { 0 };
-
-			str_addf(&whole, "%s\n", str_text(&s));
-			note_sign(sv_str(&s), origin, &key, &whole);
-			CHECK_STR(str_text(&whole), vector_str(c, "note"));
-			str_addsv(&whole, sv_str(&line));
-			CHECK_OK(note_parse(sv_str(&whole), &n, &err), err);
-		}
+		str_addf(&whole, "%s\n", str_text(&s));
+		note_sign(sv_str(&s), origin, &key, &whole);
+		CHECK_STR(str_text(&whole), vector_str(c, "note"));
+		str_addsv(&whole, sv_str(&line));
+		CHECK_OK(note_parse(sv_str(&whole), &n, &err), err);
 		note_key_of(vector_str(w, "name"), NOTE_COSIGNATURE, witness.public, &wkey);
 		CHECK_INT(note_line_check(&n, &n.lines.v[0], &vkey, NULL), NOTE_GOOD);
 		CHECK_INT(note_line_check(&n, &n.lines.v[1], &wkey, &time), NOTE_GOOD);

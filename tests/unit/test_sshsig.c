@@ -206,7 +206,8 @@ static void vectors_of_signatures(void)
 
 	json_array_foreach(json_object_get(doc, "cases"), i, c)
 	{
-		struct ssh_key key = { 0 }, who = { 0 };
+		struct ssh_key key CLEANUP(ssh_key_release) = { 0 };
+		struct ssh_key who CLEANUP(ssh_key_release) = { 0 };
 		struct err err = ERR_INIT;
 		size_t n;
 		uint8_t *m = vector_hex(c, "message_hex", &n);

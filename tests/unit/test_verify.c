@@ -196,7 +196,6 @@ static void each_column_that_is_edited_is_found(void)
 		if (!strstr(got, edits[i].want))
 			test_fails(__FILE__, __LINE__, "%s: '%s', want '%s'", edits[i].sql, got,
 				   edits[i].want);
-		free(got);
 		free(sql);
 		(void)unlink(scene_path("l/ledger.db-wal"));
 		(void)unlink(scene_path("l/ledger.db-shm"));
@@ -213,7 +212,9 @@ static void evidence_that_changed_or_is_gone_is_found(void)
 
 	ten_entries(scene_path("l"));
 	CHECK_OK(dir_list(scene_path("l/blobs"), &names, &err), err);
-	CHECK_OK(dir_list(path_join(scene_path("l/blobs"), names.v[0]), &in, &err), err);
+	path = path_join(scene_path("l/blobs"), names.v[0]);
+	CHECK_OK(dir_list(path, &in, &err), err);
+	free(path);
 	path = xasprintf("%s/%s/%s", scene_path("l/blobs"), names.v[0], in.v[0]);
 	CHECK_OK(file_write(path, "some evidencE", 13, 0644, &err), err);
 	CHECK_STR(scene_verify(scene_path("l")), "BLOB_DIFFERS@9");
@@ -309,7 +310,6 @@ static void each_byte_of_the_store_that_flips_is_found(void)
 			free(is);
 			quiet++;
 		}
-		free(got);
 		(void)unlink(scene_path("l/ledger.db-wal"));
 		(void)unlink(scene_path("l/ledger.db-shm"));
 	}
@@ -422,12 +422,14 @@ static void vectors_of_tampering(void)
 	json_t *doc = shared_vectors("ledger_tamper.json"), *cases = json_object_get(doc, "cases"),
 	       *c;
 	const char *origin = vector_str(doc, "origin");
-	struct note_key key;
+	struct note_key key CLEANUP(note_key_release) = { 0 };
+	AUTO_FREE char *vkey = NULL;
 	size_t i;
 	const char *vkeys[2] = { NULL };
 
 	note_key_of(origin, NOTE_ED25519, vector_hex(doc, "public_hex", NULL), &key);
-	vkeys[0] = note_vkey(&key);
+	vkey = note_vkey(&key);
+	vkeys[0] = vkey;
 	json_array_foreach(cases, i, c)
 	{
 		const json_t *lines = json_object_get(c, "lines"),
