@@ -69,16 +69,16 @@ static int verify_run(struct cli *cli, const void *conf, json_t *v, struct err *
 					 .now_ms = clock_wall_ms() };
 	struct ledger *l CLEANUP(ledger_closep) = NULL;
 	struct err closed = ERR_INIT;
-	int worst;
+	int worst, rc;
 
 	vc.anchors = c->anchors.n ? (const char *const *)c->anchors.v : NULL;
-	if (!dir_exists(vc.path) && !cli->pg) {
-		bail(err, ERR_UNSUPPORTED, "no ledger in '%s'", vc.path);
-		return -ERR_UNSUPPORTED;
-	}
 	open.dir = vc.path;
-	/* A ledger that doesn't open can still be verified: that is the finding. */
-	if (c->recompute && ledger_open(&open, &l, &closed) == 0) {
+	/* A ledger that doesn't open can still be verified: that is the finding. One that was never
+	 * made (nothing in its store, no checkpoint) is none. */
+	rc = ledger_open(&open, &l, &closed);
+	if (rc == -ERR_NOT_FOUND)
+		return bail(err, ERR_UNSUPPORTED, "no ledger in '%s'", vc.path);
+	if (c->recompute && rc == 0) {
 		arg.ledger = l;
 		vc.recompute = run_recompute;
 		vc.arg = &arg;

@@ -170,9 +170,14 @@ static int open_ledger(struct cli *cli, struct err *err)
 				    .by_id = cli->machine,
 				    .now_ms = clock_wall_ms() };
 	unsigned flags = cli->cmd->flags;
-	bool there = cli->pg || ledger_exists(cli->ledger_dir);
+	int rc = cli->pg || ledger_exists(cli->ledger_dir) ? 0 : -ERR_NOT_FOUND;
 
-	if (!there && (flags & CMD_LEDGER_NEED)) {
+	/* There is none, also when a process was killed while it made one. */
+	if (rc == 0 && !(flags & CMD_LEDGER_WRITE)) {
+		conf.flags = LEDGER_READONLY;
+		rc = ledger_open(&conf, &cli->ledger, err);
+	}
+	if (rc == -ERR_NOT_FOUND && (flags & CMD_LEDGER_NEED)) {
 		bail(err, ERR_UNSUPPORTED, "no ledger in '%s'", cli->ledger_dir);
 		err_hint(err, "'twice run' makes one; or name it with --ledger DIR.");
 		return -ERR_UNSUPPORTED;
@@ -189,10 +194,11 @@ static int open_ledger(struct cli *cli, struct err *err)
 		conf.purpose = "acceptance of AI workloads";
 		return ledger_open(&conf, &cli->ledger, err);
 	}
-	if (!there)
+	if (rc == -ERR_NOT_FOUND) {
+		err_clear(err);
 		return 0;
-	conf.flags = LEDGER_READONLY;
-	return ledger_open(&conf, &cli->ledger, err);
+	}
+	return rc;
 }
 
 static int prepare(struct cli *cli, const struct global_conf *g, struct err *err)

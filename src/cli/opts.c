@@ -137,6 +137,14 @@ static void source(struct opt_sources *l, const char *name, const char *where, c
 	*s = (struct opt_source){ name, where, xstrdup(value) };
 }
 
+/* A list given on the command line stands instead of one from a weaker place, not behind it. */
+static void start_over(const struct opt *o, void *conf, const struct opt_sources *l)
+{
+	for (size_t i = 0; o->type == OPT_LIST && i < l->n; i++)
+		if (streq(l->v[i].name, o->name) && !streq(l->v[i].where, "option"))
+			strs_release((struct strs *)((char *)conf + o->at));
+}
+
 static char *env_name(const char *command, const char *name)
 {
 	struct str s = { 0 };
@@ -183,6 +191,7 @@ static int one(const struct opt_input *in, const struct opt *o, void *conf, stru
 {
 	const char *value;
 
+	start_over(o, conf, src);
 	if (o->type == OPT_FLAG) {
 		if (inline_value.p) {
 			AUTO_FREE char *v = sv_dup(inline_value);
