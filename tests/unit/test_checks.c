@@ -23,7 +23,7 @@ static void a_check_of_nobody_is_a_bug(void)
 	struct contract_check k = { .schema = &stranger, .name = "stranger" };
 	struct outcome o CLEANUP(outcome_release) = { 0 };
 	struct err err = ERR_INIT;
-	struct scene s;
+	struct scene s CLEANUP(scene_release) = { 0 };
 
 	scene_init(&s, "", scene_command);
 	CHECK_INT(check_run(&s.ctx, &k, &o, &err), -ERR_BUG);
@@ -46,7 +46,7 @@ static void an_interruption_is_passed_on(void)
 {
 	struct outcome o CLEANUP(outcome_release) = { 0 };
 	struct err err = ERR_INIT;
-	struct scene s;
+	struct scene s CLEANUP(scene_release) = { 0 };
 
 	scene_init(
 		&s,

@@ -107,7 +107,7 @@ static void the_workload_as_a_command(void)
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
 		struct rep r CLEANUP(rep_release) = { 0 };
 		struct err err = ERR_INIT;
-		struct scene s;
+		struct scene s CLEANUP(scene_release) = { 0 };
 
 		scene_init(&s, "", tail);
 		scene_file("job.sh", t[i].job);

@@ -10,7 +10,7 @@ static void names_are_filled_in(void)
 	struct pairs all CLEANUP(pairs_release) = { 0 }, none CLEANUP(pairs_release) = { 0 };
 	struct strs env CLEANUP(strs_release) = { 0 };
 	struct err err = ERR_INIT;
-	struct scene s;
+	struct scene s CLEANUP(scene_release) = { 0 };
 
 	scene_init(&s, "", scene_command);
 	CHECK_OK(ctx_values(&s.ctx, 8123, &values, &err), err);
@@ -35,7 +35,7 @@ static void what_is_kept_has_no_secrets(void)
 	struct evidences l CLEANUP(evidences_release) = { 0 };
 	AUTO_FREE char *text = NULL;
 	struct err err = ERR_INIT;
-	struct scene s;
+	struct scene s CLEANUP(scene_release) = { 0 };
 	size_t n;
 
 	scene_init(&s, "", scene_command);

@@ -6,7 +6,7 @@ static void training_is_followed_to_its_target(void)
 	AUTO_FREE char *tail = xasprintf(train_tail, "0.75");
 	struct rep r CLEANUP(rep_release) = { 0 };
 	struct err err = ERR_INIT;
-	struct scene s;
+	struct scene s CLEANUP(scene_release) = { 0 };
 
 	scene_init(&s, "", tail);
 	scene_file("train.sh", trainer);
@@ -27,7 +27,7 @@ static void training_that_misses_its_target_failed(void)
 	AUTO_FREE char *tail = xasprintf(train_tail, "0.1");
 	struct rep r CLEANUP(rep_release) = { 0 };
 	struct err err = ERR_INIT;
-	struct scene s;
+	struct scene s CLEANUP(scene_release) = { 0 };
 
 	scene_init(&s, "", tail);
 	scene_file("train.sh", trainer);
@@ -47,7 +47,7 @@ static void training_that_dies_or_says_nothing_failed(void)
 	for (size_t i = 0; i < 2; i++) {
 		struct rep r CLEANUP(rep_release) = { 0 };
 		struct err err = ERR_INIT;
-		struct scene s;
+		struct scene s CLEANUP(scene_release) = { 0 };
 
 		scene_init(&s, "", tail);
 		scene_file("train.sh", bad[i]);
@@ -64,7 +64,7 @@ static void training_over_its_time_failed(void)
 		xasprintf("%s    limit: 1 s\n%s", before, strstr(text, "  objectives"));
 	struct rep r CLEANUP(rep_release) = { 0 };
 	struct err err = ERR_INIT;
-	struct scene s;
+	struct scene s CLEANUP(scene_release) = { 0 };
 
 	scene_init(&s, "", tail);
 	scene_file("train.sh",
