@@ -16,6 +16,8 @@ struct maker {
 
 static void put(struct play *p, const void *from, size_t n)
 {
+	if (n == 0)
+		return;
 	if (p->n + n > p->room) {
 		p->room = (p->n + n) * 2;
 		p->bytes = realloc(p->bytes, p->room);
