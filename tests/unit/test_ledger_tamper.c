@@ -100,7 +100,6 @@ static void tamper(const char *sql, bool put_triggers_back)
 static char *keep(void)
 {
 	AUTO_FREE char *dir = fix_dir(), *to = path_join(test_dir(), "kept");
-	AUTO_FREE char *cmd = NULL;
 	pid_t pid = fork();
 
 	if (pid == 0) {
