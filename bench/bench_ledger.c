@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the ledger costs: durable appends (also against bare SQLite doing the same inserts), checking a
- * log against bare SHA-256 over the same bytes, opening, proofs. TWICE_BENCH_ENTRIES: length of the
- * log that is checked (20000).
+ * What the ledger costs: durable appends (also against bare SQLite doing the same inserts),
+ * checking a log against bare SHA-256 over the same bytes, opening, proofs. TWICE_BENCH_ENTRIES:
+ * length of the log that is checked (20000).
  */
 #include "base/clock.h"
 #include "base/err.h"

@@ -30,7 +30,7 @@ static int help_run(struct cli *cli, const void *conf, json_t *v, struct err *er
 	if (!topic || json_array_size(a))
 		return 0;
 	bail(err, ERR_USAGE, "no command '%s'", topic);
-	for (size_t i = 0; cmds[i] && i < ARRAY_SIZE(names) - 1; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names) - 1 && cmds[i]; i++)
 		names[i] = cmds[i]->name;
 	err_hint_nearest(err, topic, names);
 	return -ERR_USAGE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Evidence as files named by the SHA-256 of their plain bytes: blobs/ab/cdef..., or the same name with
- * .zst when compression is worth it. Whole or not there: temporary name, fsync, rename, fsync.
+ * Evidence as files named by the SHA-256 of their plain bytes: blobs/ab/cdef..., or the same name
+ * with .zst when compression is worth it. Whole or not there: temporary name, fsync, rename, fsync.
  */
 #include "ledger/inner.h"
 
@@ -94,7 +94,8 @@ int blob_file_put(const char *dir, const char *digest, struct sv data, struct er
 		AUTO_FREE char *same = NULL;
 		size_t n;
 
-		/* Trusted only when it is what its name says: a torn or bad file is written again. */
+		/* Trusted only when it is what its name says: a torn or bad file is written
+		 * again. */
 		if (blob_file_get(dir, digest, data.n, &same, &n, err) == 0)
 			return 0;
 		err_clear(err);

@@ -140,8 +140,8 @@ static bool signed_by_ledger(const struct ledger *l, struct sv text)
 }
 
 /*
- * Without the ledger's key (another machine of a shared store): nothing is signed, but the newest head
- * that was signed is kept beside, so that this machine too sees when the store goes back.
+ * Without the ledger's key (another machine of a shared store): nothing is signed, but the newest
+ * head that was signed is kept beside, so that this machine too sees when the store goes back.
  */
 static int follow(struct ledger *l, struct ledger_checkpoint *ret, struct err *err)
 {

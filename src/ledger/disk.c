@@ -14,8 +14,9 @@
 
 #define OVERLAY 0x794c7630L
 
-/* Magic numbers of linux/magic.h and of file systems outside the kernel's tree. Their locks or their
- * flushes are not what SQLite's WAL needs; its shared memory cannot work between hosts at all. */
+/* Magic numbers of linux/magic.h and of file systems outside the kernel's tree. Their locks or
+ * their flushes are not what SQLite's WAL needs; its shared memory cannot work between hosts at
+ * all. */
 bool disk_type_is_network(long type)
 {
 	static const uint32_t network[] = {

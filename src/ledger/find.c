@@ -78,7 +78,8 @@ int ledger_find(struct ledger *l, const char *name, struct ledger_entry *ret, st
 			return bail(err, ERR_PARSE, "'%s' is no number of an entry", name);
 		return ledger_get(l, seq, ret, err);
 	}
-	/* Short and all digits is a position; an entry's hash is given with eight digits or more. */
+	/* Short and all digits is a position; an entry's hash is given with eight digits or
+	 * more. */
 	if (v.n < 8 && sv_to_u64(v, &seq))
 		return ledger_get(l, seq, ret, err);
 	if (!hex_prefix(v, lo, hi))

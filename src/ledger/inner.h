@@ -44,7 +44,8 @@ bool export_exists(const char *dir);
 int blob_file_put(const char *dir, const char *digest, struct sv data, struct err *err) MUST_USE;
 int blob_file_get(const char *dir, const char *digest, size_t limit, char **ret, size_t *ret_n,
 		  struct err *err) MUST_USE;
-/* Digest and length of the plain bytes that lie there. -ERR_NOT_FOUND; -ERR_BROKEN: not readable. */
+/* Digest and length of the plain bytes that lie there. -ERR_NOT_FOUND; -ERR_BROKEN: not
+ * readable. */
 int blob_file_check(const char *dir, const uint8_t digest[SHA256_LEN], uint64_t *ret_bytes,
 		    struct err *err) MUST_USE;
 bool blob_file_there(const char *dir, const char *digest);

@@ -492,7 +492,8 @@ static int open_store(struct ledger *l, const struct ledger_conf *c, struct err 
 	return store_sqlite_open(db, flags, &l->store, err);
 }
 
-/* Somebody on another machine made the log in the same moment: theirs counts, our key is none of it. */
+/* Somebody on another machine made the log in the same moment: theirs counts, our key is none of
+ * it. */
 static int made_elsewhere(struct ledger *l, bool key_was_there, struct err *err)
 {
 	AUTO_FREE char *key = path_join(l->dir, LEDGER_KEY);

@@ -100,9 +100,10 @@ static inline void ledger_closep(struct ledger **l)
 }
 bool ledger_exists(const char *dir);
 /*
- * Copies a whole ledger into an empty place of the other kind (or the same): entry bytes, signatures,
- * checkpoints and blobs; everything else is derived again, and the root must come out the same. `to`
- * names the folder (its key is copied there) and, with .pg, the database. All or nothing in the store.
+ * Copies a whole ledger into an empty place of the other kind (or the same): entry bytes,
+ * signatures, checkpoints and blobs; everything else is derived again, and the root must come out
+ * the same. `to` names the folder (its key is copied there) and, with .pg, the database. All or
+ * nothing in the store.
  */
 int ledger_move(struct ledger *from, const struct ledger_conf *to, struct err *err) MUST_USE;
 const char *ledger_origin(const struct ledger *l);
@@ -227,9 +228,9 @@ struct ledger_checkpoint {
 };
 void ledger_checkpoint_release(struct ledger_checkpoint *c);
 /*
- * Signs the present head and writes it beside the store (whole or not at all). On a machine that shares a
- * PostgreSQL store and lacks the ledger's key, nothing is signed: the newest head that another machine
- * signed is kept beside, and ret has the size and root of now with an empty note.
+ * Signs the present head and writes it beside the store (whole or not at all). On a machine that
+ * shares a PostgreSQL store and lacks the ledger's key, nothing is signed: the newest head that
+ * another machine signed is kept beside, and ret has the size and root of now with an empty note.
  */
 int ledger_checkpoint(struct ledger *l, struct ledger_checkpoint *ret, struct err *err) MUST_USE;
 

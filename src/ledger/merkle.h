@@ -3,8 +3,8 @@
  * The tree over the log: RFC 6962 §2.1 with SHA-256. Leaf SHA-256(0x00 || bytes), node
  * SHA-256(0x01 || left || right), empty tree SHA-256("").
  *
- * The frontier is what an append needs: the roots of the full subtrees from left to right, one for each
- * bit of the size, largest first.
+ * The frontier is what an append needs: the roots of the full subtrees from left to right, one for
+ * each bit of the size, largest first.
  */
 #pragma once
 

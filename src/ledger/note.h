@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C2SP signed-note with Ed25519, and the tlog-checkpoint in it: "origin\nsize\nbase64(root)\n", a blank
- * line, signature lines "— name base64(key id || signature)\n". Witness cosignatures are tlog-cosignature
- * (type 0x04): key id || 8 bytes of time || signature over "cosignature/v1\ntime T\n" and the text.
+ * C2SP signed-note with Ed25519, and the tlog-checkpoint in it: "origin\nsize\nbase64(root)\n", a
+ * blank line, signature lines "— name base64(key id || signature)\n". Witness cosignatures are
+ * tlog-cosignature (type 0x04): key id || 8 bytes of time || signature over "cosignature/v1\ntime
+ * T\n" and the text.
  */
 #pragma once
 

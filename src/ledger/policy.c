@@ -44,7 +44,8 @@ static void key_take(struct ledger_keys *k, uint64_t seq, const json_t *o)
 	const char *to = json_str_or(o, "valid_to", NULL);
 	struct ledger_key *new;
 
-	/* A key that nobody can use makes no signature valid; that is all there is to say about it. */
+	/* A key that nobody can use makes no signature valid; that is all there is to say about
+	 * it. */
 	if (ssh_key_parse(sv_of(json_str_or(o, "key", "")), &ssh, &ignored) < 0)
 		return;
 	new = VEC_ADD(k);

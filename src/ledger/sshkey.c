@@ -134,8 +134,8 @@ static void sign_native(const struct ed25519 *key, const char *namespace, const 
 }
 
 /*
- * Runs a child that may ask for a passphrase on our terminal: its group becomes the terminal's for that
- * time. Without a terminal it just runs (the agent needs none).
+ * Runs a child that may ask for a passphrase on our terminal: its group becomes the terminal's for
+ * that time. Without a terminal it just runs (the agent needs none).
  */
 static int run_on_terminal(const struct proc_spec *spec, struct proc_done *ret, struct err *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where entries are kept: one struct of functions, two backends. A store knows rows and transactions,
- * nothing of hashes; what the rows must say is decided above it (ledger.c) and checked (verify.c).
+ * Where entries are kept: one struct of functions, two backends. A store knows rows and
+ * transactions, nothing of hashes; what the rows must say is decided above it (ledger.c) and
+ * checked (verify.c).
  */
 #pragma once
 
@@ -87,7 +88,8 @@ struct store_ops {
 			  struct err *err);
 	int (*blobs)(struct store *s, const uint8_t *digest, blob_seen *seen, void *arg,
 		     struct err *err); /* by digest; one of them when not NULL */
-	/* The store's own check of itself, and that its tables and triggers are as they were made. */
+	/* The store's own check of itself, and that its tables and triggers are as they were
+	 * made. */
 	int (*check)(struct store *s, fault_seen *seen, void *arg, struct err *err);
 	/* Evidence inside the store (a store that several machines share); NULL: files only. */
 	int (*data_put)(struct store *s, const uint8_t digest[SHA256_LEN], struct sv data,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log in PostgreSQL (13 or newer), schema "twice": the same tables as in SQLite, and one more for
- * evidence, because writers on several machines share no folder. Writers are ordered by the lock on the
- * one row of twice.log; READ COMMITTED is enough for that. A reader's transaction is one snapshot.
+ * The log in PostgreSQL (13 or newer), schema "twice": the same tables as in SQLite, and one more
+ * for evidence, because writers on several machines share no folder. Writers are ordered by the
+ * lock on the one row of twice.log; READ COMMITTED is enough for that. A reader's transaction is
+ * one snapshot.
  */
 #include "ledger/store.h"
 
@@ -272,7 +273,8 @@ static int pg_made(struct store *s, bool *ret, struct err *err)
 {
 	AUTO_RESULT *r = NULL;
 
-	/* Not to_regclass: its cache may not have heard yet of what another session has just made. */
+	/* Not to_regclass: its cache may not have heard yet of what another session has just
+	 * made. */
 	TRY(run(pg_of(s),
 		"SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = "
 		"c.relnamespace"
@@ -764,7 +766,8 @@ int store_pg_open(const char *where, unsigned flags, struct store **ret, struct 
 		where, "twice", "UTF8", "10", "-c idle_in_transaction_session_timeout=60000", NULL
 	};
 
-	(void)flags; /* who may write is the role's matter; every caller of ours knows its own mode */
+	/* who may write is the role's matter; every caller of ours knows its own mode */
+	(void)flags;
 	p->base.ops = &pg_ops;
 	p->conn = PQconnectdbParams(keys, values, /* expand_dbname= */ 1);
 	if (PQstatus(p->conn) != CONNECTION_OK)

@@ -753,8 +753,8 @@ int store_sqlite_open(const char *path, unsigned flags, struct store **ret, stru
 {
 	int rc = try_open(path, flags, /* immutable= */ false, ret, err);
 
-	/* Reading a WAL store wants to make its -shm file. Where the folder can't be written (an archive,
-	 * another user's ledger) and no -wal file waits, the file is all there is. */
+	/* Reading a WAL store wants to make its -shm file. Where the folder can't be written (an
+	 * archive, another user's ledger) and no -wal file waits, the file is all there is. */
 	if (rc == -ERR_IO && flags & STORE_READONLY) {
 		AUTO_FREE char *wal = xasprintf("%s-wal", path);
 		struct err second = ERR_INIT;

@@ -41,7 +41,8 @@ void verifying_release(struct verifying *v)
 
 /* ---- pages of rows and their references ---- */
 
-/* Text lies in one buffer that may move while it grows, so places in it are offsets until it is full. */
+/* Text lies in one buffer that may move while it grows, so places in it are offsets until it is
+ * full. */
 struct page {
 	struct str text;
 	struct entry_row *rows;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints against the entries: the file beside the store, those kept in it, those kept elsewhere. */
+/* Checkpoints against the entries: the file beside the store, those kept in it, those kept
+ * elsewhere. */
 #include "ledger/verifying.h"
 
 #include "base/err.h"

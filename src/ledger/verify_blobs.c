@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evidence under verification: what entries name against what the store lists and what lies there. */
+/* Evidence under verification: what entries name against what the store lists and what lies
+ * there. */
 #include "ledger/verifying.h"
 
 #include "base/err.h"

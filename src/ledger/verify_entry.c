@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One entry under verification: its bytes, its place in chain and tree, its columns, its signatures. */
+/* One entry under verification: its bytes, its place in chain and tree, its columns, its
+ * signatures. */
 #include "ledger/verifying.h"
 
 #include "base/err.h"
@@ -85,7 +86,8 @@ static bool is_signed(struct verifying *v, const uint8_t leaf[SHA256_LEN])
 	return at != NULL;
 }
 
-/* Does the entry count? A key that was added without what the policy asks for makes nothing valid. */
+/* Does the entry count? A key that was added without what the policy asks for makes nothing
+ * valid. */
 static int judge(struct verifying *v, const struct ledger_entry *e, bool *ret_counts,
 		 struct err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A verification that is going on. Entries come by once, in order (verify_entry.c); what needs all of
- * them is looked at afterwards: runs (verify_runs.c), anchors (verify_anchors.c), blobs (verify_blobs.c).
- * Findings are put into the order of the steps at the end (verify_report.c).
+ * A verification that is going on. Entries come by once, in order (verify_entry.c); what needs all
+ * of them is looked at afterwards: runs (verify_runs.c), anchors (verify_anchors.c), blobs
+ * (verify_blobs.c). Findings are put into the order of the steps at the end (verify_report.c).
  */
 #pragma once
 
@@ -96,7 +96,8 @@ enum ledger_severity code_severity(enum ledger_code code);
 /* Orders findings by step and, unless all were asked for, keeps the first that breaks. */
 void report_settle(struct verifying *v);
 
-/* One entry: bytes, chain, tree, derived columns and refs (row NULL: there are none), and its meaning. */
+/* One entry: bytes, chain, tree, derived columns and refs (row NULL: there are none), and its
+ * meaning. */
 struct row_refs {
 	struct entry_ref *v;
 	size_t n;

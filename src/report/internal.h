@@ -24,8 +24,8 @@ enum unit view_unit(const json_t *o);
 /* For people; "-" when there is none. Caller frees. */
 char *view_quantity(const json_t *v, enum unit u) MUST_USE;
 char *view_percent(double shift, bool abs_scale) MUST_USE;
-/* Below, x is one of the decision's numbers. The interval for people, "-1.2 % to 3 % (96 %)"; without one the bounds that decide. Caller
- * frees. */
+/* Below, x is one of the decision's numbers. The interval for people, "-1.2 % to 3 % (96 %)";
+ * without one the bounds that decide. Caller frees. */
 char *view_interval(const json_t *x) MUST_USE;
 /* "14:02:11" of a stamp is no use without its day: "2026-12-01 10:04:00 UTC". Caller frees. */
 char *view_stamp(const char *at) MUST_USE;

@@ -167,8 +167,9 @@ static int find_series(struct going *g, struct err *err)
 	TRY(ledger_size(g->env->ledger, &g->as_of, NULL, err));
 	if (g->accepted)
 		TRY(judge_bank(g->env->ledger, c, g->accepted, g->as_of, &g->judge, &next, err));
-	/* On the accepted stack the repetitions up to the latest good run are the bank; what came after
-	 * it and was not decided, or not in its favour, goes on here as on any other stack. */
+	/* On the accepted stack the repetitions up to the latest good run are the bank; what
+	 * came after it and was not decided, or not in its favour, goes on here as on any other
+	 * stack. */
 	if (g->accepted && streq(g->accepted->stack_digest, g->stack_digest) &&
 	    streq(g->accepted->contract_digest, c->digest))
 		from = next;

@@ -94,7 +94,7 @@ struct judge {
 void judge_release(struct judge *j);
 char *judge_plan(const struct judge *j) MUST_USE; /* before the first repetition; NULL */
 void judge_decide(const struct judge *j, struct verdict *ret);
-/* The bank as it was when the ledger had as_of entries. *ret_next: the first entry that a new series
- * on the accepted stack may begin at (all before it is in the bank already). */
+/* The bank as it was when the ledger had as_of entries. *ret_next: the first entry that a new
+ * series on the accepted stack may begin at (all before it is in the bank already). */
 int judge_bank(struct ledger *l, const struct contract *c, const struct acceptance *a,
 	       uint64_t as_of, struct judge *ret, uint64_t *ret_next, struct err *err) MUST_USE;

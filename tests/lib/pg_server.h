@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A real PostgreSQL server for the tests of one program: its own data folder, a socket and no network. It
- * does not run as root, so root hands it to "nobody". Flushes are off: these tests are about logic
- * (TWICE_PG_FSYNC=1 leaves them on). pg_main() starts it, runs the tests and
- * stops it; each test has a database of its own:
+ * A real PostgreSQL server for the tests of one program: its own data folder, a socket and no
+ * network. It does not run as root, so root hands it to "nobody". Flushes are off: these tests are
+ * about logic (TWICE_PG_FSYNC=1 leaves them on). pg_main() starts it, runs the tests and stops it;
+ * each test has a database of its own:
  *
- *	static void a_test(void) { pg_database(&server, "name"); ... server.where ... }
+ * 	static void a_test(void) { pg_database(&server, "name"); ... server.where ... }
  */
 #pragma once
 

@@ -20,11 +20,12 @@
 #define APPENDS 40
 #endif
 
-/* ---- system calls that fail -------------------------------------------------------------------- */
+/* ---- system calls that fail ------------------------------------------------------------------ */
 
 /*
- * These stand in front of the C library's for everything in this program, SQLite included: the linker
- * takes the program's own (pwrite and ftruncate are the 64-bit ones here). Once armed, the nth call that changes a file fails.
+ * These stand in front of the C library's for everything in this program, SQLite included: the
+ * linker takes the program's own (pwrite and ftruncate are the 64-bit ones here). Once armed, the
+ * nth call that changes a file fails.
  */
 enum fault { FAULT_EIO, FAULT_ENOSPC, FAULT_EINTR, FAULT_SHORT, FAULT_KINDS };
 static long fault_left; /* 0: not armed */
@@ -95,7 +96,7 @@ int rename(const char *from, const char *to)
 	return other() < 0 ? -1 : (int)syscall(SYS_rename, from, to);
 }
 
-/* ---- what a writer does ------------------------------------------------------------------------ */
+/* ---- what a writer does ---------------------------------------------------------------------- */
 
 /* A blob, an entry that names it, now and then a checkpoint. */
 static int work(struct ledger *l, unsigned who, unsigned i, struct ledger_ref *ret, struct err *err)
@@ -172,7 +173,7 @@ static void holds(const char *dir, const struct ledger_ref *refs, size_t n)
 	CHECK_STR(found, "");
 }
 
-/* ---- killed ------------------------------------------------------------------------------------ */
+/* ---- killed ---------------------------------------------------------------------------------- */
 
 static uint32_t next_random(uint32_t *x)
 {
@@ -225,7 +226,7 @@ static void nothing_acknowledged_is_lost_by_a_kill(void)
 	CHECK(acknowledged > KILLS);
 }
 
-/* ---- many writers ------------------------------------------------------------------------------ */
+/* ---- many writers ---------------------------------------------------------------------------- */
 
 struct seen_by {
 	int64_t next[WRITERS + 2];
@@ -294,7 +295,7 @@ static void writers_that_are_killed_disturb_no_other(void)
 	writers(2);
 }
 
-/* ---- calls that fail --------------------------------------------------------------------------- */
+/* ---- calls that fail ------------------------------------------------------------------------- */
 
 /* In a child, since a failed write may leave a handle that only says no. */
 static bool with_fault(const char *dir, enum fault kind, long nth)
