@@ -206,6 +206,16 @@ static char *with_prefix(double v, const char *suffix)
 	return xasprintf("%.3g %s%s", v, up[i], suffix);
 }
 
+/* Whole where the digits end before the point: 100000, not 1e+05. Beyond 2^53 as it is. */
+static char *plain(double v, const char *suffix)
+{
+	const char *gap = *suffix ? " " : "";
+
+	if (fabs(v) >= 999.5 && fabs(v) < 9e15)
+		return xasprintf("%.0f%s%s", v, gap, suffix);
+	return xasprintf("%.4g%s%s", v, gap, suffix);
+}
+
 char *quantity_text(double v, enum unit u)
 {
 	if (isnan(v))
@@ -226,7 +236,7 @@ char *quantity_text(double v, enum unit u)
 			return xasprintf("%.3g s", v / 1e9);
 		return duration_text((int64_t)v);
 	case UNIT_RATIO:
-		return xasprintf("%.4g %%", v * 100);
+		return fabs(v) < 99 ? xasprintf("%.4g %%", v * 100) : xasprintf("%.0f %%", v * 100);
 	case UNIT_BYTES:
 	case UNIT_BYTES_PER_S:
 	case UNIT_FLOP_PER_S:
@@ -234,9 +244,8 @@ char *quantity_text(double v, enum unit u)
 		return with_prefix(v, units[u].shown);
 	case UNIT_NONE:
 	case UNIT_COUNT:
-		return xasprintf("%.4g", v);
+		return plain(v, "");
 	default:
-		return xasprintf(fabs(v) >= 1000 ? "%.0f %s" : "%.4g %s", v,
-				 u < UNIT_N ? units[u].shown : "");
+		return plain(v, u < UNIT_N ? units[u].shown : "");
 	}
 }
