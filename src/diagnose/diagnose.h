@@ -20,6 +20,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "diagnose/signature.h"
 #include "model/model.h"
 
 struct verdict;
