@@ -166,11 +166,3 @@ static inline void bench_done(struct bench *b)
 	load_result_release(&b->res);
 	load_prompts_release(&b->prompts);
 }
-
-#define CHECK_BETWEEN(got, low, high)                                                              \
-	do {                                                                                       \
-		double g_ = (got), l_ = (low), h_ = (high);                                        \
-		if (!(g_ >= l_ && g_ <= h_))                                                       \
-			test_fails(__FILE__, __LINE__, "%s is %g, want %g to %g", #got, g_, l_,    \
-				   h_);                                                            \
-	} while (0)

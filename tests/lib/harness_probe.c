@@ -2,6 +2,10 @@
 /* Tests that end in every way a test can end, for tests/tools/test_harness.py. */
 #include "test.h"
 
+#include <sys/mman.h>
+
+static int *plays; /* shared with the tests, which are children */
+
 static void passes(void)
 {
 	CHECK(access(test_dir(), W_OK) == 0);
@@ -101,8 +105,28 @@ static void starts_a_process_and_waits(void)
 	CHECK_INT(waitpid(pid, NULL, 0), pid);
 }
 
+/* A test on a machine that is busy for two plays, and one whose span is wrong in all. */
+static void in_time_the_third_time(void)
+{
+	plays[0]++;
+	CHECK_TIME(plays[0], 3, 3);
+}
+
+static void never_in_time(void)
+{
+	plays[1]++;
+	if (plays[1] > TEST_PLAYS)
+		exit(4);
+	CHECK_TIME(NAN, 0, 1);
+}
+
+__attribute__((constructor)) static void share(void)
+{
+	plays = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
 TEST_MAIN(TEST(passes), TEST(fails_true), TEST(fails_int), TEST(fails_str), TEST(fails_has),
 	  TEST(fails_near), TEST(stops_at_the_first_failure), TEST(crashes), TEST(exits),
 	  TEST(hangs), TEST(leaves_a_process), TEST(writes_for_ever), TEST(is_skipped),
 	  TEST(exits_77_without_a_reason), TEST(says_ok_itself), TEST(ends_its_line_late),
-	  TEST(starts_a_process_and_waits))
+	  TEST(starts_a_process_and_waits), TEST(in_time_the_third_time), TEST(never_in_time))

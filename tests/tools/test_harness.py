@@ -53,6 +53,13 @@ def test_each_check_can_fail():
     fails('fails_near', 'is nan, want 0')
 
 
+def test_only_what_is_never_in_time_fails():
+    before, line = lines_of('in_time_the_third_time')
+    tap.true(line.startswith('ok '), line)
+    tap.has('\n'.join(before), '# play 2 of 5 was not in time')
+    fails('never_in_time', 'NAN is nan, want 0 to 1')
+
+
 def test_the_first_failure_ends_a_test():
     fails('stops_at_the_first_failure', 'not true: false')
     tap.true('not reached' not in RUN.stdout)
