@@ -9,9 +9,9 @@
  * skipped. Each test has a fresh empty folder: test_dir(). A test that crashes, leaks (under a
  * sanitizer), runs over the limit or leaves a process running fails, and only that test.
  *
- * CHECK_TIME is for spans of time that a busy machine may stretch: a test that ends by one is played
- * again, TEST_PLAYS times in all. What is wrong is wrong in every play; a busy machine is not busy in
- * all of them.
+ * CHECK_TIME is for spans of time that a busy machine may stretch: a test that ends by one is
+ * played again, TEST_PLAYS times in all. What is wrong is wrong in every play; a busy machine is
+ * not busy in all of them.
  */
 #pragma once
 
