@@ -109,8 +109,7 @@ static void timing_error(const struct fake *f, const struct load_result *r, stru
 	free(body);
 }
 
-/* ---- measuring processes
- * ------------------------------------------------------------------------ */
+/* ---- measuring processes --------------------------------------------------------------------- */
 
 static void ours(const struct fake *f, enum client who, size_t streams, const char *ca,
 		 struct said *s)
@@ -220,8 +219,7 @@ static struct said measure(enum client who, size_t streams, const char *script)
 	return s;
 }
 
-/* ---- short requests
- * ------------------------------------------------------------------------------ */
+/* ---- short requests -------------------------------------------------------------------------- */
 
 /* Requests a second of a CPU that does nothing else: what one costs here, not what the server
  * gives. */
@@ -316,8 +314,7 @@ static double short_requests(double (*how)(const struct fake *f))
 	return rate;
 }
 
-/* ---- the table
- * ----------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static int reps = 5, missed;
 

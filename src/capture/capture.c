@@ -26,8 +26,7 @@ const char *const *capture_probe_names(void)
 	return names;
 }
 
-/* ---- the conf
- * ------------------------------------------------------------------------------------- */
+/* ---- the conf -------------------------------------------------------------------------------- */
 
 void capture_conf_release(struct capture_conf *c)
 {
@@ -67,8 +66,7 @@ struct capture_program *capture_add_program(struct capture_conf *c, const char *
 	return p;
 }
 
-/* ---- after the probes
- * ----------------------------------------------------------------------------- */
+/* ---- after the probes ------------------------------------------------------------------------ */
 
 /* The drivers name the GPUs; without a driver what stands on the bus, or nothing. */
 static void put_missing_gpu(struct source *s)

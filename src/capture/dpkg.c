@@ -108,8 +108,7 @@ const char *dpkg_version(const struct dpkg *d, const char *name)
 	return NULL;
 }
 
-/* ---- owner of a file
- * ---------------------------------------------------------------------------- */
+/* ---- owner of a file ------------------------------------------------------------------------- */
 
 static void read_lists(struct dpkg *d)
 {

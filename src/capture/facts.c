@@ -72,8 +72,7 @@ static void read_elf(int fd, uint64_t size, struct facts *f)
 	e.needed = (struct strs){ 0 };
 }
 
-/* ---- a folder
- * ----------------------------------------------------------------------------------- */
+/* ---- a folder -------------------------------------------------------------------------------- */
 
 struct walk {
 	struct source *s; /* NULL: no cache, no cancel */
@@ -217,8 +216,7 @@ int capture_digest(const char *path, char ret[65], uint64_t *ret_bytes, struct e
 	return 0;
 }
 
-/* ---- a file
- * ------------------------------------------------------------------------------------- */
+/* ---- a file ---------------------------------------------------------------------------------- */
 
 static const char *dash(const char *s)
 {
@@ -331,8 +329,7 @@ struct facts *facts_read(struct source *s, const char *path)
 	return read_file(s, fd, f) ? STEAL(f) : NULL;
 }
 
-/* ---- recorded machines
- * -------------------------------------------------------------------------- */
+/* ---- recorded machines ----------------------------------------------------------------------- */
 
 json_t *facts_to_json(const struct facts *f)
 {

@@ -129,8 +129,7 @@ static void gfx_name(uint64_t v, char *ret, size_t room)
 		snprintf(ret, room, "gfx unknown");
 }
 
-/* ---- DRM cards
- * ------------------------------------------------------------------------------------ */
+/* ---- DRM cards ------------------------------------------------------------------------------- */
 
 /* Device folders, "/sys/class/drm/card0/device". */
 static void cards_find(struct source *s, struct strs *ret)
@@ -264,8 +263,7 @@ static void put_partition(struct source *s, const struct strs *cards)
 		put(s, CL_DRIVER, "gpu.partition", text, DRM "/card*/device/current_*_partition");
 }
 
-/* ---- the driver
- * ----------------------------------------------------------------------------------- */
+/* ---- the driver ------------------------------------------------------------------------------ */
 
 /* The module that runs, and as label what the package would load after the next boot, when that is
  * another one: a driver that was installed but not loaded. */

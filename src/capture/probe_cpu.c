@@ -122,8 +122,7 @@ static void cpu_run(struct source *s)
 const struct probe probe_cpu = { "cpu", "processor, features, topology, microcode", false,
 				 cpu_run };
 
-/* ---- memory
- * --------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void put_numa(struct source *s)
 {
@@ -180,8 +179,7 @@ static void memory_run(struct source *s)
 
 const struct probe probe_memory = { "memory", "memory size, NUMA nodes", false, memory_run };
 
-/* ---- the machine
- * ---------------------------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 #define DMI "/sys/class/dmi/id/"
 
@@ -213,8 +211,7 @@ static void system_run(struct source *s)
 
 const struct probe probe_system = { "system", "machine model and BIOS", false, system_run };
 
-/* ---- virtual machine, container, cloud
- * ------------------------------------------------------------ */
+/* ---- virtual machine, container, cloud ------------------------------------------------------- */
 
 static const char *hypervisor_of(const char *vendor, const char *product)
 {

@@ -35,8 +35,7 @@ static void files_run(struct source *s)
 
 const struct probe probe_files = { "files", "digests of model, data and code", false, files_run };
 
-/* ---- programs
- * ------------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 /* The first word that has a digit, then a dot, then a digit, without a leading v, "," or ")". */
 static char *version_word(struct sv text)
@@ -133,8 +132,7 @@ static void programs_run(struct source *s)
 const struct probe probe_programs = { "programs", "versions of programs the contract names", false,
 				      programs_run };
 
-/* ---- twice
- * ---------------------------------------------------------------------------------------- */
+/* ---- twice ----------------------------------------------------------------------------------- */
 
 static void tool_run(struct source *s)
 {

@@ -71,8 +71,7 @@ static void gpu_run(struct source *s)
 
 const struct probe probe_gpu = { "gpu", "accelerators on the PCI bus", false, gpu_run };
 
-/* ---- ROCm and CUDA as installed
- * ------------------------------------------------------------------- */
+/* ---- ROCm and CUDA as installed -------------------------------------------------------------- */
 
 static void put_rocm(struct source *s)
 {

@@ -4,8 +4,7 @@
 #include "capture/probes.h"
 #include "capture/tally.h"
 
-/* ---- os
- * ------------------------------------------------------------------------------------------- */
+/* ---- os -------------------------------------------------------------------------------------- */
 
 static char *unquoted(struct sv v)
 {
@@ -35,8 +34,7 @@ static void os_run(struct source *s)
 
 const struct probe probe_os = { "os", "operating system and release", false, os_run };
 
-/* ---- kernel and boot parameters
- * ------------------------------------------------------------------- */
+/* ---- kernel and boot parameters -------------------------------------------------------------- */
 
 /* Parameters that change from boot to boot or machine to machine without changing how it computes.
  * */
@@ -171,8 +169,7 @@ static void kernel_run(struct source *s)
 const struct probe probe_kernel = { "kernel", "kernel release, version, boot parameters", false,
 				    kernel_run };
 
-/* ---- settings
- * ------------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 /* A setting of one line. A kernel built without it has no file: that is a value too. */
 static void put_setting(struct source *s, const char *name, const char *path, bool in_brackets)

@@ -34,8 +34,7 @@ static void found_release(struct found *f)
 	*f = (struct found){ 0 };
 }
 
-/* ---- extension files of a module
- * ------------------------------------------------------------------ */
+/* ---- extension files of a module ------------------------------------------------------------- */
 
 static void find_extensions(struct source *s, const char *dir, int depth, struct strs *ret)
 {
@@ -93,8 +92,7 @@ static bool adds_needs(const char *path, struct strs *seen)
 	return adds;
 }
 
-/* ---- asking the loader
- * ---------------------------------------------------------------------------- */
+/* ---- asking the loader ----------------------------------------------------------------------- */
 
 static const char *loader_of(struct source *s)
 {
@@ -199,8 +197,7 @@ static bool predict(struct source *s, struct found *f)
 	return true;
 }
 
-/* ---- asking the process
- * --------------------------------------------------------------------------- */
+/* ---- asking the process ---------------------------------------------------------------------- */
 
 static bool read_maps(struct source *s, struct found *f)
 {
@@ -220,8 +217,7 @@ static bool read_maps(struct source *s, struct found *f)
 	return f->libs.n > 0;
 }
 
-/* ---- components
- * ----------------------------------------------------------------------------------- */
+/* ---- components ------------------------------------------------------------------------------ */
 
 static bool of_interest(const struct lib *l)
 {

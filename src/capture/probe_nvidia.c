@@ -93,8 +93,7 @@ static void nvidia_run(struct source *s)
 
 const struct probe probe_nvidia = { "nvidia", "NVIDIA GPUs, driver, firmware", false, nvidia_run };
 
-/* ---- nvidia-smi, amd-smi
- * -------------------------------------------------------------------------- */
+/* ---- nvidia-smi, amd-smi --------------------------------------------------------------------- */
 
 static void put_column(struct source *s, const struct smi_csv *t, enum component_layer layer,
 		       const char *name, const char *column)

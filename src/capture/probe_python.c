@@ -173,8 +173,7 @@ char *python_module(struct source *s, const struct python *p, const char *name)
 	return NULL;
 }
 
-/* ---- distributions
- * -------------------------------------------------------------------------------- */
+/* ---- distributions --------------------------------------------------------------------------- */
 
 /* Names compare without case, and "-", "_" and "." are the same (PEP 503). */
 static bool same_name(struct sv a, const char *b)

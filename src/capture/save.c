@@ -10,8 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- redaction
- * ------------------------------------------------------------------------------------ */
+/* ---- redaction ------------------------------------------------------------------------------- */
 
 static bool is_hex(char c)
 {
@@ -123,8 +122,7 @@ char *save_redact(const struct strs *hide, struct sv text)
 	return STEAL(t);
 }
 
-/* ---- the recorder
- * --------------------------------------------------------------------------------- */
+/* ---- the recorder ---------------------------------------------------------------------------- */
 
 int recorder_open(const char *dir, struct recorder **ret, struct err *err)
 {

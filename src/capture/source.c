@@ -18,8 +18,7 @@
 
 extern char **environ;
 
-/* ---- the environment a process of the workload begins with
- * ---------------------------------------- */
+/* ---- the environment a process of the workload begins with ----------------------------------- */
 
 static void env_set(struct strs *env, struct sv pair)
 {
@@ -72,8 +71,7 @@ const char *src_env(const struct source *s, const char *name)
 	return NULL;
 }
 
-/* ---- open and close
- * ------------------------------------------------------------------------------- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 bool source_recorded(const struct source *s)
 {
@@ -164,8 +162,7 @@ void src_why(struct source *s, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static char *at(const struct source *s, const char *path)
 {
@@ -322,8 +319,7 @@ const struct facts *src_facts(struct source *s, const char *path)
 	return f;
 }
 
-/* ---- commands
- * ------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static char *recorded_command(struct source *s, const char *name, const char *program)
 {
@@ -377,8 +373,7 @@ char *src_command(struct source *s, const char *name, const char *const *argv,
 	return str_steal(&done.out);
 }
 
-/* ---- components
- * ----------------------------------------------------------------------------------- */
+/* ---- components ------------------------------------------------------------------------------ */
 
 struct component *put(struct source *s, enum component_layer layer, const char *name,
 		      const char *version, const char *origin)

@@ -112,8 +112,7 @@ int cli_load_contract(struct cli *cli, struct err *err) MUST_USE;
 const char *cli_self_digest(struct cli *cli); /* "" when it can't be read */
 #define TWICE_VERSION TWICE_VERSION_STRING
 
-/* ---- parsing (opts.c), used by main.c and the tests
- * ---------------------------------------------- */
+/* ---- parsing (opts.c), used by main.c and the tests ------------------------------------------ */
 
 /* Where a value came from, for --explain-config. */
 struct opt_source {

@@ -101,8 +101,7 @@ static const struct opt load_opts[] = {
 	{ 0 },
 };
 
-/* ---- from options to a configuration
- * ------------------------------------------------------------- */
+/* ---- from options to a configuration --------------------------------------------------------- */
 
 /* What a configuration borrows. */
 struct owned {
@@ -269,8 +268,7 @@ static int make_conf(const struct cli *cli, const struct opts *o, struct owned *
 	return 0;
 }
 
-/* ---- display
- * ------------------------------------------------------------------------------------- */
+/* ---- display --------------------------------------------------------------------------------- */
 
 static void add_time(struct str *s, const char *name, double p50, double p99)
 {
@@ -309,8 +307,7 @@ static int show(void *arg, const struct load_progress *p)
 	return 0;
 }
 
-/* ---- the command
- * --------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int write_files(const struct opts *o, const struct load_result *r, struct err *err)
 {

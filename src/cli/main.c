@@ -107,8 +107,7 @@ const char *cli_self_digest(struct cli *cli)
 	return cli->self_digest;
 }
 
-/* ---- what a command needs
- * ------------------------------------------------------------------------ */
+/* ---- what a command needs -------------------------------------------------------------------- */
 
 static void cli_release(struct cli *cli)
 {
@@ -223,8 +222,7 @@ static int prepare(struct cli *cli, const struct global_conf *g, struct err *err
 	return 0;
 }
 
-/* ---- the config file: "option = value" and "command.option = value"
- * ------------------------------ */
+/* ---- the config file: "option = value" and "command.option = value" -------------------------- */
 
 static int read_config(struct pairs *ret, struct err *err)
 {
@@ -265,8 +263,7 @@ static int read_config(struct pairs *ret, struct err *err)
 	return 0;
 }
 
-/* ---- printing
- * ------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static int put(const char *text)
 {
@@ -407,8 +404,7 @@ static int check_args(const struct cli *cli, struct err *err)
 	return 0;
 }
 
-/* ---- one command
- * ------------------------------------------------------------------------------------ */
+/* ---- one command ----------------------------------------------------------------------------- */
 
 static int run_ready(struct cli *cli, const struct global_conf *g, const void *conf,
 		     struct err *err)

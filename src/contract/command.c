@@ -124,8 +124,7 @@ bool command_exit_ok(const struct command_spec *c, int exit_code)
 	return false;
 }
 
-/* ---- what the rows can't say
- * ---------------------------------------------------------------------- */
+/* ---- what the rows can't say ----------------------------------------------------------------- */
 
 static int check_name(const char *name, struct err *err)
 {

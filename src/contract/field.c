@@ -60,8 +60,7 @@ static const struct field *find(const struct field *fields, const char *name)
 	return NULL;
 }
 
-/* ---- unknown keys
- * --------------------------------------------------------------------------------- */
+/* ---- unknown keys ---------------------------------------------------------------------------- */
 
 /* Path of the first table that knows the key, breadth before depth. False: none does. */
 static bool find_home(const struct field *fields, const char *key, const char *path, int depth,
@@ -114,8 +113,7 @@ static void unknown_key(struct reading *r, const struct field *fields, const str
 		 str_text(&hint));
 }
 
-/* ---- commands
- * ------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static bool wants_shell(const struct yaml *map)
 {
@@ -179,8 +177,7 @@ static void read_argv(struct reading *r, const struct field *f, const struct yam
 			 f->name);
 }
 
-/* ---- structs
- * -------------------------------------------------------------------------------------- */
+/* ---- structs --------------------------------------------------------------------------------- */
 
 static void call_valid(struct reading *r, const struct field *f, const struct yaml *y, void *conf,
 		       size_t problems_before)

@@ -45,8 +45,7 @@ json_t *findings_to_json(const struct findings *l)
 	return a;
 }
 
-/* ---- one component
- * -------------------------------------------------------------------------------- */
+/* ---- one component --------------------------------------------------------------------------- */
 
 struct answer {
 	enum finding_kind kind;

@@ -114,8 +114,7 @@ int pin_valid(const char *pattern, struct err *err)
 	return 0;
 }
 
-/* ---- fitting
- * -------------------------------------------------------------------------------------- */
+/* ---- fitting --------------------------------------------------------------------------------- */
 
 /* The first word that begins with a digit, without what punctuates it; the whole text if none
  * does. */

@@ -23,8 +23,7 @@ struct library {
 	void (*ask)(void *lib, struct gpu_answer *a);
 };
 
-/* ---- asking, in the child
- * ------------------------------------------------------------------------- */
+/* ---- asking, in the child -------------------------------------------------------------------- */
 
 /* The needed function, or NULL and the reason. */
 static void *need(void *lib, const char *symbol, struct gpu_answer *a)
@@ -213,8 +212,7 @@ static void child_asks(enum gpu_lib which, struct gpu_answer *a)
 	l->ask(lib, a);
 }
 
-/* ---- the child and its limit
- * ---------------------------------------------------------------------- */
+/* ---- the child and its limit ----------------------------------------------------------------- */
 
 static bool read_answer(int fd, int64_t end_ns, struct gpu_answer *ret)
 {

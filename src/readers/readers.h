@@ -22,8 +22,7 @@
 
 struct err;
 
-/* ---- nccl-tests and rccl-tests
- * ------------------------------------------------------------------ */
+/* ---- nccl-tests and rccl-tests --------------------------------------------------------------- */
 
 /* One half of a row: the collective out of place or in place. */
 struct nccl_cell {
@@ -74,8 +73,7 @@ void nccl_tests_release(struct nccl_tests *t);
 /* The row of that size, NULL when there is none. `bytes` 0: the largest size. */
 const struct nccl_row *nccl_tests_row(const struct nccl_tests *t, uint64_t bytes);
 
-/* ---- MLPerf logging
- * ----------------------------------------------------------------------------- */
+/* ---- MLPerf logging -------------------------------------------------------------------------- */
 
 struct mllog_point {
 	double value;
@@ -108,8 +106,7 @@ bool mllog_sniff(struct sv text);
 int mllog_read(struct sv text, struct mllog *ret, struct err *err) MUST_USE;
 void mllog_release(struct mllog *m);
 
-/* ---- ELF
- * ---------------------------------------------------------------------------------------- */
+/* ---- ELF ------------------------------------------------------------------------------------- */
 
 /* Where the bytes are: fills buf with n bytes from offset, or false. */
 struct elf_bytes {
@@ -129,8 +126,7 @@ void elf_release(struct elf *e);
 /* The same from memory. */
 int elf_read_bytes(struct sv bytes, struct elf *ret, struct err *err) MUST_USE;
 
-/* ---- loader, process maps
- * ----------------------------------------------------------------------- */
+/* ---- loader, process maps -------------------------------------------------------------------- */
 
 struct loaded {
 	char *name; /* what was asked for: "libblas.so.3"; of a preload or of maps: the path */
@@ -146,8 +142,7 @@ void ld_list_read(struct sv text, struct loaded_list *ret);
 /* /proc/PID/maps: each mapped file once, in order; deleted ones keep their " (deleted)". */
 void maps_read(struct sv text, struct loaded_list *ret);
 
-/* ---- vendor tools
- * ------------------------------------------------------------------------------- */
+/* ---- vendor tools ---------------------------------------------------------------------------- */
 
 /* nvidia-smi --query-... --format=csv */
 struct smi_csv {

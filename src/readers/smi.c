@@ -118,8 +118,7 @@ const char *smi_csv_at(const struct smi_csv *t, size_t row, size_t column)
 						      : NULL;
 }
 
-/* ---- amd-smi version
- * ------------------------------------------------------------------------------ */
+/* ---- amd-smi version ------------------------------------------------------------------------- */
 
 /*
  * AMDSMI Tool: 25.3.0+ede62f2 | AMDSMI Library version: 25.3.0 | ROCm version: 6.4.0 | amdgpu

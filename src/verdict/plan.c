@@ -234,8 +234,7 @@ void outlook(const struct series *s, struct verdict *v)
 	}
 }
 
-/* ---- before the first repetition
- * ------------------------------------------------------------------ */
+/* ---- before the first repetition ------------------------------------------------------------- */
 
 static void expect_metric(struct series *s, size_t k, unsigned gates, struct verdict_expect *ret)
 {

@@ -95,8 +95,7 @@ bool rule_regressed(const struct series *s, size_t n, struct verdict *v)
 	return v->reasons.n ? decided(v, VERDICT_REJECTED, n) : false;
 }
 
-/* ---- what stands against an acceptance, and what goes with it
- * ------------------------------------ */
+/* ---- what stands against an acceptance, and what goes with it -------------------------------- */
 
 void rule_repeatable(const struct series *s, struct verdict *v)
 {

@@ -55,8 +55,7 @@ static double slack(double p)
 	return 4 * sqrt(p * (1 - p) / SERIES);
 }
 
-/* ---- noise
- * --------------------------------------------------------------------------------------- */
+/* ---- noise ----------------------------------------------------------------------------------- */
 
 enum noise { NORMAL, T4, GAMMA, BIMODAL, OUTLIERS, NOISES };
 static const char *const noise_names[] = { "normal", "t, 4 degrees", "gamma (skewed)", "bimodal",
@@ -88,8 +87,7 @@ static double luck(struct rng *r, enum noise kind, double cov)
 	}
 }
 
-/* ---- one series
- * ---------------------------------------------------------------------------------- */
+/* ---- one series ------------------------------------------------------------------------------ */
 
 struct trial {
 	double bank[MAX_GATES][12], cand[MAX_GATES][12];
@@ -167,8 +165,7 @@ static struct tally compare(enum noise kind, double cov, size_t bank, size_t gat
 	return compare_many(SERIES, kind, cov, bank, gates, shift, seed);
 }
 
-/* ---- second acceptance
- * ------------------------------------------------------------------------------ */
+/* ---- second acceptance ----------------------------------------------------------------------- */
 
 static const double covs[] = { 0.005, 0.01, 0.02, 0.03, 0.05 };
 static const size_t banks[] = { 5, 8, 10 };
@@ -336,8 +333,7 @@ static void one_session_against_one_would_err(void)
 	CHECK(judged.accepted == 0);
 }
 
-/* ---- first acceptance
- * --------------------------------------------------------------------------------- */
+/* ---- first acceptance ------------------------------------------------------------------------ */
 
 /* `room`: distance of the typical start to the limit in standard deviations (< 0: over it). */
 static struct tally first(double room, uint64_t seed)
@@ -416,8 +412,7 @@ static void an_objective_is_not_lost_behind_a_margin(void)
 	CHECK(bad.accepted <= 0.05);
 }
 
-/* ---- correctness
- * ---------------------------------------------------------------------------------------- */
+/* ---- correctness ----------------------------------------------------------------------------- */
 
 /* Paired items, a true loss of exactly the margin (one point), `flips` of the items change. */
 static void paired_items_at_the_margin(void)
@@ -455,8 +450,7 @@ static void paired_items_at_the_margin(void)
 	}
 }
 
-/* ---- the rules that people use instead
- * ---------------------------------------------------------------------- */
+/* ---- the rules that people use instead ------------------------------------------------------- */
 
 static void naive_rules_for_comparison(void)
 {

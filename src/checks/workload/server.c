@@ -142,8 +142,7 @@ int server_start(const struct check_ctx *ctx, const char *log_name, struct serve
 	return 0;
 }
 
-/* ---- load
- * ----------------------------------------------------------------------------------------- */
+/* ---- load ------------------------------------------------------------------------------------ */
 
 struct live {
 	const struct check_ctx *ctx;

@@ -119,8 +119,7 @@ void train_line(const struct train_spec *t, struct train_stream *s, struct sv li
 		jsonl(t, s, o, at_ns);
 }
 
-/* ---- following it
- * -------------------------------------------------------------------------------------- */
+/* ---- following it ---------------------------------------------------------------------------- */
 
 struct follow {
 	const struct train_spec *t;
@@ -272,8 +271,7 @@ int train_start(const struct check_ctx *ctx, const char *tag, bool resume, int64
 	return cancelled ? bail(err, ERR_INTERRUPTED, "interrupted while training") : 0;
 }
 
-/* ---- its numbers
- * ------------------------------------------------------------------------------------------ */
+/* ---- its numbers ----------------------------------------------------------------------------- */
 
 static void add(struct rep *r, const char *name, enum unit u, enum direction d, double v)
 {
