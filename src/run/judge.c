@@ -24,7 +24,8 @@ struct input {
 	double **columns; /* two a metric: bank, candidate */
 	struct verdict_rep *reps;
 	struct verdict_check *checks;
-	struct strs void_reasons, mismatches, owned;
+	const char **sessions; /* of the bank */
+	struct strs void_reasons, mismatches;
 };
 
 static void input_release(struct input *i)
@@ -37,7 +38,7 @@ static void input_release(struct input *i)
 	free(i->checks);
 	strs_release(&i->void_reasons);
 	strs_release(&i->mismatches);
-	strs_release(&i->owned);
+	free(i->sessions);
 }
 
 static double *column(const struct reps *l, const char *metric)
@@ -137,6 +138,10 @@ static void repetitions(struct input *i, const struct judge *j)
 	}
 	i->in.reps = i->reps;
 	i->in.n_reps = j->cand.n;
+	i->sessions = xcalloc(j->bank.n, sizeof(*i->sessions));
+	for (size_t k = 0; k < j->bank.n; k++)
+		i->sessions[k] = j->bank.v[k].session;
+	i->in.bank_sessions = i->sessions;
 }
 
 /* The layers' checks of this run, and what the repetitions' own checks could not say. */
@@ -266,8 +271,22 @@ static void add_series(struct strs *l, const json_t *verdict)
 		add_once(l, json_str_or(json_array_get(series, i), "digest", ""));
 }
 
-/* A later run on the accepted stack that was found as good joins the bank; one that was rejected,
- * or could not say, does not: it would pull what it is measured by towards itself. */
+/* Held in everything, but in another session than a bank that is not spread yet. */
+static bool only_sessions_missing(const json_t *decision)
+{
+	const json_t *reasons = json_object_get(decision, "reasons");
+	size_t n = json_array_size(reasons);
+
+	for (size_t i = 0; i < n; i++)
+		if (!streq(json_str_or(json_array_get(reasons, i), "code", ""),
+			   "sessions_not_spread"))
+			return false;
+	return n && streq(json_str_or(decision, "verdict", ""), "inconclusive");
+}
+
+/* A later run on the accepted stack that was found as good joins the bank, and so does one that only
+ * lacked the sessions which it now brings. One that was rejected, or could not say for another
+ * reason, does not: it would pull what it is measured by towards itself. */
 static int on_later(void *arg, const struct ledger_entry *e, struct err *err)
 {
 	struct later *l = arg;
@@ -277,7 +296,8 @@ static int on_later(void *arg, const struct ledger_entry *e, struct err *err)
 	if (!streq(json_str_or(e->body, "workload", ""), l->workload) ||
 	    !streq(run_ref_of(e->body, "contract"), l->contract) ||
 	    !streq(json_str_or(e->body, "stack_digest", ""), l->stack) ||
-	    (!streq(code, "accepted") && !streq(code, "accepted_with_note")))
+	    (!streq(code, "accepted") && !streq(code, "accepted_with_note") &&
+	     !only_sessions_missing(json_object_get(e->body, "decision"))))
 		return 0;
 	add_series(l->intents, e->body);
 	l->last = e->ref.seq;

@@ -58,6 +58,20 @@ static bool cand_shares(const struct series *s)
 	return false;
 }
 
+/* Bank and candidate all in one session: what it does, it does to both. */
+static bool same_session(const struct series *s, size_t metric)
+{
+	const char *one = s->n ? s->in->reps[s->first[0]].session : NULL;
+
+	for (size_t i = 0; one && i < s->n; i++)
+		if (!streq(s->in->reps[s->first[i]].session, one))
+			return false;
+	for (size_t i = 0; one && i < s->n_bank[metric]; i++)
+		if (!streq(bank_session(s, metric, i), one))
+			return false;
+	return one != NULL;
+}
+
 void rule_sessions(const struct series *s, struct verdict *v)
 {
 	const struct verdict_in *in = s->in;
@@ -72,12 +86,13 @@ void rule_sessions(const struct series *s, struct verdict *v)
 		if (!number_gates(x))
 			continue;
 		k = group(s, m, g);
-		if (!shares && k == s->n_bank[m])
+		if ((!shares && k == s->n_bank[m]) || same_session(s, m))
 			continue;
 		if (k < 3)
 			say(&v->reasons, "sessions_not_spread", x->name,
 			    "%s: the accepted run has %zu session%s and repetitions share one: "
-			    "spread them over 3 or more, or run both stacks alternately",
+			    "run the accepted stack in other sessions (after a reboot, on another "
+			    "node) until it has 3, or both stacks alternately",
 			    x->name, k, k == 1 ? "" : "s");
 		else if (isnan(x->session_p) || x->session_p < 0.05)
 			say(&v->reasons, "sessions_not_spread", x->name,

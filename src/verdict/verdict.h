@@ -57,8 +57,9 @@
  *
  * What would be accepted becomes inconclusive where a rule of the data was broken: repetitions vary
  * by more than max_cov (`not_repeatable`), or sessions are not spread (`sessions_not_spread`): some
- * repetitions share a session, the arms were not interleaved, and either the bank has fewer than
- * three sessions or sessions differ by more than their repetitions do (F test, p < 0.05).
+ * repetitions share a session, bank and candidate are not all in one and the same, the arms were
+ * not interleaved, and either the bank has fewer than three sessions or sessions differ by more
+ * than their repetitions do (F test, p < 0.05).
  */
 #pragma once
 

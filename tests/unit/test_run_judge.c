@@ -66,6 +66,31 @@ static void the_bank_is_what_was_accepted_and_what_held_since(void)
 	run_scene_release(&s);
 }
 
+static void what_only_lacked_sessions_brings_them(void)
+{
+	static const char *const reasons[] = {
+		("inconclusive\",\"reasons\":[{\"code\":\"sessions_not_spread\"},"
+		 "{\"code\":\"not_repeatable\"}],\"x\":\""),
+		"inconclusive\",\"reasons\":[],\"x\":\"",
+		"rejected\",\"reasons\":[{\"code\":\"sessions_not_spread\"}],\"x\":\"",
+		"inconclusive\",\"reasons\":[{\"code\":\"sessions_not_spread\"}],\"x\":\"",
+	};
+	static const size_t want[] = { 5, 5, 5, 10 };
+	struct ledger_ref verdict, run;
+	struct acceptance a;
+	struct run_scene s;
+	uint64_t next;
+
+	run_scene_init(&s);
+	run = whole_run(&s, 100, 5, "accepted", &verdict);
+	a = accepted(&s, &run, &verdict);
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		(void)whole_run(&s, 100, 5, reasons[i], NULL);
+		CHECK_INT(bank(&s, &a, run_scene_size(&s), &next), (long long)want[i]);
+	}
+	run_scene_release(&s);
+}
+
 static void another_stack_is_not_in_the_bank(void)
 {
 	struct ledger_ref verdict, run;
@@ -91,6 +116,33 @@ static void add(struct reps *l, double speed, enum rep_state state)
 	r->start_digest = xasprintf("%zu", l->n);
 	r->session = xstrdup("s");
 	(void)measurements_add(&r->measured, "speed", UNIT_TOKENS_PER_S, HIGHER_IS_BETTER, speed);
+}
+
+/* Five good repetitions in session `now` against five in session `then`. */
+static enum verdict_kind decide_sessions(const char *then, const char *now)
+{
+	struct contract c CLEANUP(contract_release) = { 0 };
+	struct judge j CLEANUP(judge_release) = { .contract = &c, .ended = true, .has_bank = true };
+	struct verdict v CLEANUP(verdict_release) = { 0 };
+
+	run_scene_parse(&c, run_scene_contract);
+	memcpy(j.bank_contract, c.digest, 65);
+	for (int i = 0; i < 5; i++) {
+		add(&j.cand, 100 + 0.1 * i, REP_OK);
+		add(&j.bank, 100 + 0.1 * i, REP_OK);
+		free(j.cand.v[i].session);
+		free(j.bank.v[i].session);
+		j.cand.v[i].session = xstrdup(now);
+		j.bank.v[i].session = xstrdup(then);
+	}
+	judge_decide(&j, &v);
+	return v.kind;
+}
+
+static void sessions_reach_the_verdict(void)
+{
+	CHECK_INT(decide_sessions("a", "a"), VERDICT_ACCEPTED);
+	CHECK_INT(decide_sessions("a", "b"), VERDICT_INCONCLUSIVE);
 }
 
 static enum verdict_kind decide(double bank, double now, const char *bank_contract,
@@ -135,5 +187,6 @@ static void the_verdict_is_made_of_it(void)
 	}
 }
 
-TEST_MAIN(TEST(the_bank_is_what_was_accepted_and_what_held_since),
+TEST_MAIN(TEST(what_only_lacked_sessions_brings_them), TEST(sessions_reach_the_verdict),
+	  TEST(the_bank_is_what_was_accepted_and_what_held_since),
 	  TEST(another_stack_is_not_in_the_bank), TEST(the_verdict_is_made_of_it))

@@ -39,6 +39,25 @@ static void one_session_against_another_is_at_best_inconclusive(void)
 	CHECK_INT(v.kind, VERDICT_REJECTED);
 }
 
+static void one_and_the_same_session_does_to_both_what_it_does(void)
+{
+	struct verdict v CLEANUP(verdict_release) = { 0 };
+	struct scene s;
+
+	scene(&s, 1, 3, true);
+	sessions(&s, one, "a");
+	verdict_decide(&s.in, &v);
+	CHECK_INT(v.kind, VERDICT_ACCEPTED);
+	s.reps[2].session = "b"; /* no longer the same */
+	verdict_release(&v);
+	verdict_decide(&s.in, &v);
+	CHECK_STR(first_code(&v), "sessions_not_spread");
+	sessions(&s, two, "a");
+	verdict_release(&v);
+	verdict_decide(&s.in, &v);
+	CHECK_STR(first_code(&v), "sessions_not_spread");
+}
+
 static void a_start_of_its_own_each_is_exact_again(void)
 {
 	struct verdict v CLEANUP(verdict_release) = { 0 };
@@ -114,6 +133,7 @@ static void sessions_without_any_spread_inside_are_told_apart(void)
 	CHECK(isnan(v.numbers.v[0].session_p));
 }
 
-TEST_MAIN(TEST(one_session_against_another_is_at_best_inconclusive),
+TEST_MAIN(TEST(one_and_the_same_session_does_to_both_what_it_does),
+	  TEST(one_session_against_another_is_at_best_inconclusive),
 	  TEST(a_start_of_its_own_each_is_exact_again), TEST(three_sessions_that_agree_are_enough),
 	  TEST(sessions_without_any_spread_inside_are_told_apart))
