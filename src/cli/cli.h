@@ -54,13 +54,14 @@ struct opt {
 /* ---- commands ---------------------------------------------------------------------------------
  * */
 
-enum cmd_group { GROUP_RUN, GROUP_READ, GROUP_RECOVER, GROUP_TOOL, GROUP_N };
+enum cmd_group { GROUP_RUN, GROUP_READ, GROUP_PEOPLE, GROUP_RECOVER, GROUP_TOOL, GROUP_N };
 
 enum cmd_flags {
 	CMD_CONTRACT = 1 << 0,     /* reads twice.yaml into cli->contract */
 	CMD_LEDGER_READ = 1 << 1,  /* cli->ledger, NULL when there is none yet */
 	CMD_LEDGER_NEED = 1 << 2,  /* ... and it must be there */
 	CMD_LEDGER_WRITE = 1 << 3, /* made when it is not there */
+	CMD_PAGED = 1 << 4,        /* long text goes through a pager on a terminal */
 };
 
 struct cli;
@@ -93,7 +94,8 @@ struct cli {
 	struct contract contract;
 	char *contract_text;
 	struct ledger *ledger;
-	char *who;         /* "user@host" for entries by people */
+	char *who;         /* "user@host" for entries by people, or what --as says */
+	bool who_given;    /* by --as */
 	char *machine;     /* "twice@host" for entries by the tool */
 	char *self_digest; /* SHA-256 of the running binary; NULL until asked: cli_self_digest() */
 	struct strs more;  /* lines that follow the error's own on stderr */
@@ -109,6 +111,13 @@ void cli_warn(const char *fmt, ...) PRINTF(1, 2);
 void cli_progress(struct cli *cli, bool last, const char *fmt, ...) PRINTF(3, 4);
 /* Reads cli->contract_path into cli->contract; for commands that want it only when it is there. */
 int cli_load_contract(struct cli *cli, struct err *err) MUST_USE;
+/* For commands that need the ledger in some cases only: `flags` as in struct cmd; policy (may be
+ * NULL) is that of a ledger which is made. */
+int cli_open_ledger(struct cli *cli, unsigned flags, const json_t *policy,
+		    struct err *err) MUST_USE;
+bool cli_has_ledger(const struct cli *cli); /* there is something at its place */
+/* Names of people stand in files of other tools too: no blanks, quotes or wildcards. */
+int cli_check_name(const char *option, const char *name, struct err *err) MUST_USE;
 const char *cli_self_digest(struct cli *cli); /* "" when it can't be read */
 #define TWICE_VERSION TWICE_VERSION_STRING
 
@@ -140,5 +149,5 @@ json_t *opts_to_json(const struct opt *opts);
 extern const struct opt global_opts[];
 struct global_conf {
 	bool json, quiet, verbose, help, explain;
-	const char *contract, *ledger, *render;
+	const char *contract, *ledger, *as, *render;
 };

@@ -4,14 +4,14 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/file.h"
 #include "cli/find.h"
+#include "cli/signing.h"
 #include "cli/text.h"
 #include "run/run.h"
 #include <unistd.h>
 
 struct accept_conf {
-	const char *key, *note, *as;
+	const char *key, *note;
 	bool yes;
 };
 
@@ -21,80 +21,28 @@ static const struct opt accept_opts[] = {
 		    "ledger)"),
 	OPT(accept_conf, note, .name = "note", .arg = "TEXT", .type = OPT_TEXT,
 	    .help = "a note that is signed too"),
-	OPT(accept_conf, as, .name = "as", .arg = "NAME", .type = OPT_TEXT,
-	    .help = "who signs (default: user@host)"),
 	OPT(accept_conf, yes, .name = "yes", .type = OPT_FLAG, .help = "don't ask on a terminal"),
 	{ 0 },
 };
 
-static int key_path(struct cli *cli, const char *given, char **ret, struct err *err)
+/* Not after what it rests on. */
+static int64_t end_of(const struct cli *cli, const struct waivers *under)
 {
-	const char *home = getenv("HOME");
-	AUTO_FREE char *own = xasprintf("%s/.ssh/id_ed25519", home ? home : "");
-	AUTO_FREE char *made = path_join(cli->ledger_dir, "approver");
-	struct ssh_key k CLEANUP(ssh_key_release) = { 0 };
+	int64_t expires = cli->contract.expires_ns, end = 0;
 
-	if (given) {
-		*ret = xstrdup(given);
-		return 0;
-	}
-	if (home && file_exists(own)) {
-		*ret = STEAL(own);
-		return 0;
-	}
-	if (!file_exists(made)) {
-		TRY(ssh_key_make(made, cli->who, &k, err));
-		cli_note(cli, "made the key %s to sign with; use your own with --key", made);
-	}
-	*ret = STEAL(made);
-	return 0;
+	if (expires)
+		end = clock_wall_ms() + expires / NS_PER_MS;
+	for (size_t i = 0; i < under->n; i++)
+		if (!end || under->v[i].until_ms < end)
+			end = under->v[i].until_ms;
+	return end;
 }
 
-static int append_signed(struct cli *cli, const char *kind, const json_t *body, const char *who,
-			 const char *key, struct ledger_ref *ret, struct err *err)
-{
-	struct ledger_new e = {
-		.kind = kind, .body = body, .by_id = who, .role = "human", .at_ms = clock_wall_ms()
-	};
-	struct ledger_draft draft CLEANUP(ledger_draft_release) = { 0 };
-	AUTO_FREE char *armored = NULL;
-
-	TRY(ledger_draft_make(cli->ledger, &e, &draft, err));
-	cli_note(cli, "signing %s, sha256 of its bytes as a leaf: %s", kind, draft.ref.hex);
-	TRY(ssh_sign(key, LEDGER_NAMESPACE, draft.bytes, draft.n, &armored, err));
-	return ledger_draft_append(cli->ledger, &draft, armored, ret, err);
-}
-
-/* The first signer is made known by a key.add that his own key signs; later ones need a known key.
- * */
-static int know_key(struct cli *cli, const char *key, const char *who, struct err *err)
-{
-	static const char *const roles[] = { "approver", "admin", NULL };
-	struct ledger_keys keys CLEANUP(ledger_keys_release) = { 0 };
-	struct ssh_key k CLEANUP(ssh_key_release) = { 0 };
-	AUTO_JSON json_t *body = NULL;
-	struct ledger_ref ref;
-	uint64_t size;
-
-	TRY(ssh_key_read(key, &k, err));
-	TRY(ledger_keys_read(cli->ledger, &keys, err));
-	TRY(ledger_size(cli->ledger, &size, NULL, err));
-	if (ledger_key_valid(&keys, k.fingerprint, size, clock_wall_ms()))
-		return 0;
-	if (keys.n) {
-		bail(err, ERR_UNSUPPORTED, "key %s is not known to this ledger", k.fingerprint);
-		err_hint(err, "A key that is known has to add it first.");
-		return -ERR_UNSUPPORTED;
-	}
-	body = ledger_key_body(&k, who, roles, clock_wall_ms(), 0);
-	return append_signed(cli, "key.add", body, who, key, &ref, err);
-}
-
-static json_t *signoff_body(struct cli *cli, const struct ledger_entry *verdict, const char *note)
+static json_t *signoff_body(struct cli *cli, const struct ledger_entry *verdict,
+			    const struct waivers *under, const char *note)
 {
 	const json_t *b = verdict->body;
 	json_t *o = json_object();
-	int64_t expires = cli->contract.expires_ns;
 
 	json_put_str(o, "workload", json_str_or(b, "workload", ""));
 	json_put_str(o, "run", json_str_or(b, "run", ""));
@@ -104,9 +52,10 @@ static json_t *signoff_body(struct cli *cli, const struct ledger_entry *verdict,
 	json_put(o, "stack", json_incref(json_object_get(b, "stack")));
 	json_put_str(o, "stack_digest", json_str_or(b, "stack_digest", ""));
 	json_put_str(o, "decision", json_str_or(json_object_get(b, "decision"), "verdict", ""));
-	json_put_str(o, "run_by", verdict->by_id);
+	json_put_str(o, "run_by", json_str_or(b, "run_by", NULL));
+	json_put(o, "waivers", waivers_refs(under));
 	json_put_str(o, "note", note ? note : "");
-	json_put_int(o, "expires_at_ms", expires ? clock_wall_ms() + expires / NS_PER_MS : 0);
+	json_put_int(o, "expires_at_ms", end_of(cli, under));
 	return o;
 }
 
@@ -135,44 +84,182 @@ static int may_accept(struct cli *cli, const struct ledger_entry *e, struct err 
 	return 0;
 }
 
-static int agreed(const struct cli *cli, const struct accept_conf *c, struct err *err)
+/* The waivers that the verdict rests on; all of them have to be in force still. */
+static int read_waivers(struct cli *cli, const struct ledger_entry *e, struct waivers *ret,
+			struct err *err)
 {
-	char answer[16] = "";
+	json_t *refs = json_object_get(e->body, "waivers");
+	int64_t now = clock_wall_ms();
 
-	if (c->yes || cli->json || isatty(0) != 1)
+	if (!json_array_size(refs))
 		return 0;
-	(void)fprintf(stderr, "sign this as accepted? [y/N] ");
-	if (!fgets(answer, sizeof(answer), stdin) || (answer[0] != 'y' && answer[0] != 'Y'))
-		return bail(err, ERR_INTERRUPTED, "not signed");
+	TRY(waivers_read(cli->ledger, cli->contract.workload.name, 0, ret, err));
+	waivers_keep(ret, refs, now);
+	if (ret->n == json_array_size(refs))
+		return 0;
+	(void)bail(err, ERR_BROKEN, "a waiver that run %s rests on is no longer in force",
+		   json_str_or(e->body, "run", ""));
+	err_hint(err, "'twice waive list --all' shows them; run it again without it, or waive it "
+		      "anew.");
+	return -ERR_BROKEN;
+}
+
+/* What is different from what was accepted last, whatever the run itself was held against. */
+static int difference(struct cli *cli, const struct ledger_entry *e, const struct acceptance *last,
+		      json_t *v, struct err *err)
+{
+	const char *intent = json_str_or(json_object_get(e->body, "intent"), "digest", "");
+	struct stack before CLEANUP(stack_release) = { 0 }, now CLEANUP(stack_release) = { 0 };
+	struct changes changes CLEANUP(changes_release) = { 0 };
+
+	if (!last)
+		return 0;
+	TRY(run_stack_of(cli->ledger, last->intent, &before, err));
+	TRY(run_stack_of(cli->ledger, intent, &now, err));
+	stack_diff(&before, &now, &changes);
+	AUTO_FREE char *at = time_utc(last->at_ms);
+
+	json_put(v, "last",
+		 json_pack("{s:s, s:s, s:s, s:b}", "run", last->run, "by", last->who, "at", at,
+			   "contract_changed",
+			   !streq(last->contract_digest, cli->contract.digest)));
+	json_put(v, "changes", changes_to_json(&changes));
 	return 0;
 }
 
-static int show(struct cli *cli, const struct ledger_entry *e, const struct acceptances *before,
-		struct err *err)
+static void put_waivers(const struct waivers *l, json_t *v)
 {
-	const struct acceptance *last = acceptance_current(before, clock_wall_ms());
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		(void)json_array_append_new(a, waiver_json(&l->v[i], clock_wall_ms()));
+	json_put(v, "waivers", a);
+}
+
+static void change_line(const json_t *x, struct str *out)
+{
+	AUTO_FREE char *before = text_clean(
+		sv_of(json_str_or(json_object_get(x, "before"), "version", "(none or unknown)")));
+	AUTO_FREE char *after = text_clean(
+		sv_of(json_str_or(json_object_get(x, "after"), "version", "(none or unknown)")));
+
+	str_addf(out, "  since then: %s %s %s -> %s\n", json_str_or(x, "layer", ""),
+		 json_str_or(x, "name", ""), before, after);
+}
+
+static void show_last(const json_t *v, struct str *out)
+{
+	const json_t *last = json_object_get(v, "last"), *changes = json_object_get(v, "changes");
+	size_t other = 0, material = 0;
+
+	if (!last) {
+		str_add(out, "  nothing was accepted before\n");
+		return;
+	}
+	AUTO_FREE char *who = text_clean(sv_of(json_str_or(last, "by", "")));
+
+	str_addf(out, "  last accepted: run %s by %s, %.16sZ\n", json_str_or(last, "run", ""), who,
+		 json_str_or(last, "at", ""));
+	if (json_bool_or(last, "contract_changed", false))
+		str_add(out, "  since then: another contract\n");
+	for (size_t i = 0; i < json_array_size(changes); i++) {
+		const json_t *x = json_array_get(changes, i);
+
+		if (!json_bool_or(x, "material", true)) {
+			other++;
+			continue;
+		}
+		material++;
+		change_line(x, out);
+	}
+	if (!material)
+		str_add(out, "  since then: no change of the stack that matters\n");
+	if (other)
+		str_addf(out, "  and %zu difference%s that do%s not matter: 'twice diff'\n", other,
+			 other == 1 ? "" : "s", other == 1 ? "es" : "");
+}
+
+/* Everything that the signature stands for, before it is given. */
+static void show(struct cli *cli, const struct ledger_entry *e, const json_t *v, bool asks)
+{
+	const json_t *under = json_object_get(v, "waivers");
 	struct str s CLEANUP(str_release) = { 0 };
 
 	text_verdict(e->body, /* long_form= */ true, &s);
-	if (last) {
-		const json_t *changes = json_object_get(e->body, "changes");
+	str_addc(&s, '\n');
+	for (size_t i = 0; i < json_array_size(under); i++) {
+		const json_t *w = json_array_get(under, i);
+		AUTO_FREE char *reason = text_clean(sv_of(json_str_or(w, "reason", "")));
 
-		str_addf(&s, "\n  last accepted: run %s by %s\n", last->run, last->who);
-		for (size_t i = 0; i < json_array_size(changes); i++) {
-			const json_t *x = json_array_get(changes, i);
-
-			if (json_bool_or(x, "material", true))
-				str_addf(&s, "  since then: %s %s %s -> %s\n",
-					 json_str_or(x, "layer", ""), json_str_or(x, "name", ""),
-					 json_str_or(json_object_get(x, "before"), "version",
-						     "(none or unknown)"),
-					 json_str_or(json_object_get(x, "after"), "version",
-						     "(none or unknown)"));
-		}
+		str_addf(&s, "  under a waiver: %s%s%s until %.16sZ by %s: %s\n",
+			 json_str_or(w, "subject", ""), json_str_or(w, "limit", NULL) ? " " : "",
+			 json_str_or(w, "limit", ""), json_str_or(w, "until", ""),
+			 json_str_or(w, "by", ""), reason);
 	}
-	(void)err;
-	cli_note(cli, "%s", str_text(&s));
-	return 0;
+	show_last(v, &s);
+	if (asks)
+		(void)fputs(str_text(&s), stderr); /* also with --quiet: it is what is signed */
+	else
+		cli_note(cli, "%s", str_text(&s));
+}
+
+struct pending {
+	const char *verdict;
+	struct ledger *ledger;
+	uint64_t seq;
+	char leaf[SHA256_HEX];
+};
+
+static int on_signoff(void *arg, const struct ledger_entry *e, struct err *err)
+{
+	struct pending *p = arg;
+	enum ledger_standing standing;
+
+	TRY(ledger_standing(p->ledger, e->ref.seq, &standing, NULL, NULL, err));
+	if (standing != LEDGER_PENDING)
+		return 0;
+	p->seq = e->ref.seq;
+	memcpy(p->leaf, e->ref.hex, SHA256_HEX);
+	return 1;
+}
+
+/* A sign-off of this verdict that waits for more signatures: this one is added to it. */
+static int find_pending(struct cli *cli, const char *verdict, struct pending *ret, struct err *err)
+{
+	static const char *const kinds[] = { "signoff", NULL };
+	struct ledger_filter f = {
+		.kinds = kinds, .digest = verdict, .rel = "verdict", .newest_first = true
+	};
+
+	ret->ledger = cli->ledger;
+	return ledger_each(cli->ledger, &f, on_signoff, ret, err);
+}
+
+static int sign(struct cli *cli, const struct accept_conf *c, const struct ledger_entry *e,
+		const struct waivers *under, json_t *v, struct err *err)
+{
+	static const char *const kinds[] = { "signoff", NULL };
+	struct pending p = { 0 };
+	AUTO_FREE char *key = NULL, *holder = NULL;
+	AUTO_JSON json_t *body = NULL;
+	struct ledger_ref ref;
+
+	TRY(signing_key(cli, c->key, &key, err));
+	json_put_str(v, "key", key);
+	TRY(find_pending(cli, e->ref.hex, &p, err));
+	if (p.seq) {
+		if (c->note)
+			return bail(err, ERR_USAGE,
+				    "--note: entry %llu is signed as it is, with its own note",
+				    (unsigned long long)p.seq);
+		TRY(signing_more(cli, p.leaf, kinds, key, &ref, err));
+	} else {
+		TRY(signing_holder(cli, key, "signoff", &holder, err));
+		body = signoff_body(cli, e, under, c->note);
+		TRY(signing_append(cli, "signoff", body, holder, key, &ref, err));
+	}
+	json_put_str(v, "signoff", ref.hex);
+	return signing_done(cli, &ref, v, err);
 }
 
 static int accept_run(struct cli *cli, const void *conf, json_t *v, struct err *err)
@@ -181,36 +268,27 @@ static int accept_run(struct cli *cli, const void *conf, json_t *v, struct err *
 	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
 	struct acceptances before CLEANUP(acceptances_release) = { 0 };
 	struct acceptances after CLEANUP(acceptances_release) = { 0 };
-	struct ledger_checkpoint cp CLEANUP(ledger_checkpoint_release) = { 0 };
-	enum ledger_standing standing;
-	AUTO_FREE char *key = NULL;
-	AUTO_JSON json_t *body = NULL;
-	struct str why CLEANUP(str_release) = { 0 };
-	struct ledger_ref ref;
+	struct waivers under CLEANUP(waivers_release) = { 0 };
+	bool asks = !c->yes && !cli->json && isatty(0) == 1;
+	int rc;
 
 	TRY(find_verdict(cli, cli->args.n ? cli->args.v[0] : NULL, &e, err));
 	TRY(may_accept(cli, &e, err));
+	TRY(read_waivers(cli, &e, &under, err));
 	TRY(acceptances_read(cli->ledger, cli->contract.workload.name, &before, err));
-	TRY(show(cli, &e, &before, err));
-	TRY(agreed(cli, c, err));
-	TRY(key_path(cli, c->key, &key, err));
-	TRY(know_key(cli, key, c->as ? c->as : cli->who, err));
-	body = signoff_body(cli, &e, c->note);
-	TRY(append_signed(cli, "signoff", body, c->as ? c->as : cli->who, key, &ref, err));
-	TRY(ledger_checkpoint(cli->ledger, &cp, err));
-	TRY(ledger_standing(cli->ledger, ref.seq, &standing, NULL, &why, err));
-	TRY(acceptances_read(cli->ledger, cli->contract.workload.name, &after, err));
 	json_put_str(v, "workload", cli->contract.workload.name);
 	json_put_str(v, "run", json_str_or(e.body, "run", ""));
-	json_put_str(v, "signoff", ref.hex);
-	json_put_str(v, "key", key);
-	json_put_bool(v, "in_force", standing == LEDGER_IN_FORCE || standing == LEDGER_NO_POLICY);
-	json_put_str(v, "why", str_text(&why));
+	put_waivers(&under, v);
+	TRY(difference(cli, &e, acceptance_current(&before, clock_wall_ms()), v, err));
+	show(cli, &e, v, asks);
+	TRY(signing_agreed(cli, c->yes, "sign this as accepted", err));
+	rc = sign(cli, c, &e, &under, v, err);
+	if (rc < 0)
+		return rc;
+	TRY(acceptances_read(cli->ledger, cli->contract.workload.name, &after, err));
 	json_put_int(v, "times", (int64_t)after.n);
 	json_put_bool(v, "proven", acceptances_proven(cli->ledger, &after));
-	json_put_int(v, "log_size", (int64_t)cp.size);
-	json_put_str(v, "log_root", cp.root_hex);
-	return standing == LEDGER_IN_FORCE || standing == LEDGER_NO_POLICY ? 0 : 2;
+	return rc;
 }
 
 static void accept_text(const json_t *v, struct str *out)
@@ -218,8 +296,11 @@ static void accept_text(const json_t *v, struct str *out)
 	str_addf(out, "%s: run %s is signed as accepted%s\n", json_str_or(v, "workload", ""),
 		 json_str_or(v, "run", ""),
 		 json_bool_or(v, "in_force", false) ? "" : ", but not in force yet");
-	if (!json_bool_or(v, "in_force", false))
-		str_addf(out, "  %s\n", json_str_or(v, "why", ""));
+	if (!json_bool_or(v, "in_force", false)) {
+		AUTO_FREE char *why = text_clean(sv_of(json_str_or(v, "why", "")));
+
+		str_addf(out, "  %s\n", why);
+	}
 	str_addf(out, "  sign-off %.16s, log size %lld, root %.16s\n",
 		 json_str_or(v, "signoff", ""), (long long)json_int_or(v, "log_size", 0),
 		 json_str_or(v, "log_root", ""));

@@ -68,9 +68,51 @@ static const struct acceptance *newest(const struct acceptances *l)
 	return NULL;
 }
 
-static int exit_of(enum standing s, const struct findings *f)
+static const struct waiver *pin_waiver(const struct waivers *l, const struct finding *f)
 {
-	if (f->n_violated)
+	AUTO_FREE char *subject = xasprintf(WAIVER_PIN "%s", f->component);
+
+	return waivers_for(l, subject, clock_wall_ms());
+}
+
+/* Pins as findings; a violated one that is waived says so, and is none of `ret_violated`. */
+static json_t *pins_json(const struct findings *f, const struct waivers *l, size_t *ret_violated)
+{
+	json_t *a = findings_to_json(f);
+
+	*ret_violated = 0;
+	for (size_t i = 0; i < f->n; i++) {
+		const struct waiver *w =
+			f->v[i].kind == FINDING_VIOLATED ? pin_waiver(l, &f->v[i]) : NULL;
+
+		*ret_violated += f->v[i].kind == FINDING_VIOLATED && !w;
+		if (w) {
+			AUTO_FREE char *text = waiver_text(w);
+
+			json_put_str(json_array_get(a, i), "waived", text);
+		}
+	}
+	return a;
+}
+
+/* Those that count or wait, and those that ended under the acceptance. */
+static json_t *waivers_json(const struct waivers *l)
+{
+	int64_t now = clock_wall_ms();
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < l->n; i++) {
+		enum waiver_state s = waiver_state(&l->v[i], now);
+
+		if (s == WAIVER_IN_FORCE || s == WAIVER_PENDING)
+			(void)json_array_append_new(a, waiver_json(&l->v[i], now));
+	}
+	return a;
+}
+
+static int exit_of(enum standing s, const struct findings *f, size_t violated)
+{
+	if (violated)
 		return 1;
 	if (s == STANDING_STALE || s == STANDING_EXPIRED || s == STANDING_NEVER)
 		return 1;
@@ -91,11 +133,14 @@ static int check_run_cmd(struct cli *cli, const void *conf, json_t *v, struct er
 				  .tool_version = TWICE_VERSION,
 				  .tool_digest = cli_self_digest(cli),
 				  .cancel = &cli_cancel };
+	struct waivers waivers CLEANUP(waivers_release) = { 0 };
 	const struct acceptance *a = NULL;
 	int64_t start = clock_ns();
+	size_t violated;
 
 	if (cli->ledger) {
 		TRY(acceptances_read(cli->ledger, cli->contract.workload.name, &list, err));
+		TRY(waivers_read(cli->ledger, cli->contract.workload.name, 0, &waivers, err));
 		a = newest(&list);
 		rc.cache_path = cache;
 	}
@@ -111,11 +156,26 @@ static int check_run_cmd(struct cli *cli, const void *conf, json_t *v, struct er
 	json_put(v, "reasons", reasons_json(&s.reasons));
 	json_put(v, "changes", changes_to_json(&s.changes));
 	json_put(v, "run_again", layers_json(s.standing == STANDING_ACCEPTED ? 0 : s.layers));
-	json_put(v, "pins", findings_to_json(&pins));
+	json_put(v, "pins", pins_json(&pins, &waivers, &violated));
+	json_put(v, "waivers", waivers_json(&waivers));
 	json_put_bool(v, "proven", cli->ledger && acceptances_proven(cli->ledger, &list));
 	describe(a, v);
 	json_put_int(v, "took_ns", clock_ns() - start);
-	return exit_of(s.standing, &pins);
+	return exit_of(s.standing, &pins, violated);
+}
+
+static void waivers_text(const json_t *a, struct str *out)
+{
+	for (size_t i = 0; i < json_array_size(a); i++) {
+		const json_t *w = json_array_get(a, i);
+		AUTO_FREE char *reason = text_clean(sv_of(json_str_or(w, "reason", "")));
+		AUTO_FREE char *owner = text_clean(sv_of(json_str_or(w, "owner", "")));
+
+		str_addf(out, "  waiver: %s%s%s until %.16sZ, %s (owner %s): %s\n",
+			 json_str_or(w, "subject", ""), json_str_or(w, "limit", NULL) ? " " : "",
+			 json_str_or(w, "limit", ""), json_str_or(w, "until", ""),
+			 json_str_or(w, "state", ""), owner, reason);
+	}
 }
 
 static void check_text(const json_t *v, struct str *out)
@@ -146,8 +206,11 @@ static void check_text(const json_t *v, struct str *out)
 		const json_t *p = json_array_get(pins, i);
 
 		if (!streq(json_str_or(p, "finding", json_str_or(p, "kind", "")), "ok"))
-			str_addf(out, "  pin: %s\n", json_str_or(p, "text", ""));
+			str_addf(out, "  pin: %s%s%s\n", json_str_or(p, "text", ""),
+				 json_str_or(p, "waived", NULL) ? "; " : "",
+				 json_str_or(p, "waived", ""));
 	}
+	waivers_text(json_object_get(v, "waivers"), out);
 	if (json_array_size(again)) {
 		str_add(out, "  run again:");
 		for (size_t i = 0; i < json_array_size(again); i++)

@@ -39,7 +39,8 @@ static int help_run(struct cli *cli, const void *conf, json_t *v, struct err *er
 static void help_text(const json_t *v, struct str *out)
 {
 	static const char *const titles[GROUP_N] = { "accept a workload", "read what happened",
-						     "go back", "the tool" };
+						     "who may sign, and exceptions", "go back",
+						     "the tool" };
 	const json_t *a = json_object_get(v, "commands");
 
 	str_add(out, "twice: is this workload still accepted?\n\nusage: twice COMMAND [options]\n");

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "checks/checks.h"
+#include "cli/pager.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
@@ -161,15 +162,29 @@ int cli_load_contract(struct cli *cli, struct err *err)
 	return rc;
 }
 
-static int open_ledger(struct cli *cli, struct err *err)
+bool cli_has_ledger(const struct cli *cli)
+{
+	return cli->pg || ledger_exists(cli->ledger_dir);
+}
+
+int cli_check_name(const char *option, const char *name, struct err *err)
+{
+	if (*name && !strpbrk(name, " \t\n\"'#,*?!") && utf8_valid(sv_of(name)))
+		return 0;
+	(void)bail(err, ERR_USAGE, "--%s: '%s' can't be a name", option, name);
+	err_hint(err, "No blanks, quotes or any of # , * ? !: jane@example.org");
+	return -ERR_USAGE;
+}
+
+int cli_open_ledger(struct cli *cli, unsigned flags, const json_t *policy, struct err *err)
 {
 	AUTO_FREE char *origin = NULL;
 	struct ledger_conf conf = { .dir = cli->ledger_dir,
 				    .pg = cli->pg,
 				    .by_id = cli->machine,
+				    .policy = policy,
 				    .now_ms = clock_wall_ms() };
-	unsigned flags = cli->cmd->flags;
-	int rc = cli->pg || ledger_exists(cli->ledger_dir) ? 0 : -ERR_NOT_FOUND;
+	int rc = cli_has_ledger(cli) ? 0 : -ERR_NOT_FOUND;
 
 	/* There is none, also when a process was killed while it made one. */
 	if (rc == 0 && !(flags & CMD_LEDGER_WRITE)) {
@@ -215,10 +230,16 @@ static int prepare(struct cli *cli, const struct global_conf *g, struct err *err
 	} else {
 		cli->ledger_dir = g->ledger ? xstrdup(g->ledger) : path_join(cli->dir, ".twice");
 	}
+	if (g->as) {
+		TRY(cli_check_name("as", g->as, err));
+		free(cli->who);
+		cli->who = xstrdup(g->as);
+		cli->who_given = true;
+	}
 	if (cli->cmd->flags & CMD_CONTRACT)
 		TRY(cli_load_contract(cli, err));
 	if (cli->cmd->flags & (CMD_LEDGER_READ | CMD_LEDGER_NEED | CMD_LEDGER_WRITE))
-		TRY(open_ledger(cli, err));
+		TRY(cli_open_ledger(cli, cli->cmd->flags, NULL, err));
 	return 0;
 }
 
@@ -342,6 +363,8 @@ static int print_value(const struct cli *cli, const json_t *v)
 	} else {
 		str_add(&out, json_str_or(v, "text", ""));
 	}
+	if (!cli->json && cli->cmd->flags & CMD_PAGED && pager_show(str_text(&out)))
+		return 0;
 	return put(str_text(&out));
 }
 
@@ -480,11 +503,8 @@ static int unknown_command(const char *name, bool json)
 
 	for (size_t i = 0; i < 63 && cmds[i]; i++)
 		all[i] = cmds[i]->name;
-	bail(&err, ERR_USAGE,
-	     name[0] == '-' ? "no command here, only '%s'" : "unknown command '%s'", clean);
-	if (name[0] == '-')
-		err_hint(&err, "It is 'twice COMMAND [options]'; 'twice help' lists all commands.");
-	else if (nearest_name(name, all))
+	bail(&err, ERR_USAGE, "unknown command '%s'", clean);
+	if (nearest_name(name, all))
 		err_hint(&err, "Did you mean '%s'? 'twice help' lists all.",
 			 nearest_name(name, all));
 	else
@@ -492,51 +512,19 @@ static int unknown_command(const char *name, bool json)
 	return print_error(NULL, json, &err);
 }
 
-/* How many arguments in front of the command are options of every command, with their values. */
-static size_t options_in_front(const char *const *argv)
-{
-	size_t i = 0;
-
-	while (argv[i] && str_starts(argv[i], "--")) {
-		const struct opt *o = global_opts;
-		size_t n = strcspn(argv[i] + 2, "=");
-		bool value = argv[i][2 + n] == '=';
-
-		while (o->name && (strlen(o->name) != n || memcmp(o->name, argv[i] + 2, n) != 0))
-			o++;
-		if (!o->name)
-			break;
-		if (o->arg && !value && !argv[++i])
-			break;
-		i++;
-	}
-	return i;
-}
-
 int main(int argc, char **argv)
 {
 	struct cli cli CLEANUP(cli_release) = { 0 };
-	const char *const *args = (const char *const *)argv + (argc > 1 ? 1 : argc);
-	size_t front = options_in_front(args);
-	AUTO_FREE const char **behind = NULL;
-	const char *name;
+	const char *name = argc > 1 ? argv[1] : "help";
 
 	catch_signals();
 	names(&cli);
-	if (!args[front])
-		front = 0;
-	name = args[front] ? args[front] : "help";
 	if (streq(name, "--help") || streq(name, "-h"))
 		name = "help";
 	if (streq(name, "--version") || streq(name, "-V"))
 		name = "version";
 	cli.cmd = cmd_find(name);
 	if (!cli.cmd)
-		return unknown_command(name, asks_for_json(args));
-	/* `twice --json check` is `twice check --json`. */
-	behind = xcalloc((size_t)argc + 1, sizeof(*behind));
-	for (size_t i = 0, n = 0; args[i]; i++)
-		if (i != front)
-			behind[n++] = args[i];
-	return run_cmd(&cli, behind);
+		return unknown_command(name, asks_for_json((const char *const *)argv + 1));
+	return run_cmd(&cli, (const char *const *)argv + (argc > 1 ? 2 : 1));
 }

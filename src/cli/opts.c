@@ -12,6 +12,8 @@ const struct opt global_opts[] = {
 	    .def = "twice.yaml", .help = "the contract"),
 	OPT(global_conf, ledger, .name = "ledger", .arg = "DIR", .type = OPT_TEXT,
 	    .help = "the ledger's folder (default: .twice beside the contract)"),
+	OPT(global_conf, as, .name = "as", .arg = "NAME", .type = OPT_TEXT,
+	    .help = "who you are, in what is recorded (default: user@host)"),
 	OPT(global_conf, json, .name = "json", .type = OPT_FLAG,
 	    .help = "print the result as JSON on stdout"),
 	OPT(global_conf, quiet, .name = "quiet", .type = OPT_FLAG,

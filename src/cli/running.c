@@ -71,6 +71,7 @@ int running_contract(struct cli *cli, struct run_env *env, struct run_done *ret,
 	env->dir = cli->dir;
 	env->ledger = cli->ledger;
 	env->machine = cli->machine;
+	env->run_by = cli->who;
 	env->tool_version = TWICE_VERSION;
 	env->tool_digest = cli_self_digest(cli);
 	env->cancel = &cli_cancel;

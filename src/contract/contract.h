@@ -57,6 +57,9 @@ struct limit {
 bool limit_holds(const struct limit *l, double value); /* NAN never holds; LIMIT_NONE always does */
 char *limit_text(const struct limit *l) MUST_USE;      /* ">= 191 GiB", "no limit" */
 const char *limit_op_text(enum limit_op op);           /* "<=" ... */
+/* The same outside a contract: for a number of `unit` that is called `name` in messages. */
+int limit_parse(struct sv text, const char *name, enum unit unit, struct limit *ret,
+		struct err *err) MUST_USE;
 
 struct named_limit {
 	char *name; /* as written: "1 GiB", "eval_loss" */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits: "<= 500 ms". One that can't hold or can't fail is a mistake wherever it stands. */
 #include "contract/internal.h"
+
+#include "base/err.h"
 #include <math.h>
 
 static const char *const op_texts[] = {
@@ -186,4 +188,19 @@ bool limit_read(struct reading *r, const char *key, const struct yaml *y, struct
 		return false;
 	*ret = l;
 	return true;
+}
+
+int limit_parse(struct sv text, const char *name, enum unit unit, struct limit *ret,
+		struct err *err)
+{
+	AUTO_FREE char *copy = sv_dup(text);
+	struct yaml y = { .kind = YAML_SCALAR, .text = copy };
+	struct problems bad CLEANUP(problems_release) = { 0 };
+	struct reading r = { .bad = &bad };
+	struct limit l;
+
+	if (!limit_read(&r, name, &y, text, unit, &l))
+		return bail(err, ERR_PARSE, "%s", bad.n ? bad.v[0].text : "not a limit");
+	*ret = l;
+	return 0;
 }

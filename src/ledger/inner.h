@@ -21,8 +21,6 @@ struct ledger {
 #define LEDGER_KEY        "ledger.key"
 #define LEDGER_CHECKPOINT "checkpoint"
 #define LEDGER_LOCK       "lock"
-#define LEDGER_ANCHORS    "anchors"   /* checkpoints that witnesses have cosigned */
-#define LEDGER_WITNESSES  "witnesses" /* whose keys those are, one a line */
 #define LEDGER_ENTRIES    "entries.jsonl" /* of an export */
 
 /* Refuses a folder on a network file system (or on an overlay whose upper layer is). */
@@ -76,6 +74,7 @@ struct policy_rule {
 	bool there; /* the genesis has a rule for this kind */
 	int64_t holders;
 	const char *role; /* NULL: any */
+	int64_t max_ms;   /* the entry has to end within this; 0: need not end */
 	bool self_approval;
 };
 struct policy_rule policy_rule_of(const json_t *policy, const char *kind);
@@ -85,12 +84,15 @@ int policy_check(const json_t *policy, struct err *err) MUST_USE;
 void keys_take(struct ledger_keys *k, uint64_t seq, const char *kind, const json_t *body);
 /* No key was ever added before: the first key.add may be signed by the key it adds. */
 bool keys_none(const struct ledger_keys *k, uint64_t seq);
+/* Revoked as of the last entry taken in, and not added again. */
+bool key_is_revoked(const struct ledger_keys *k, const char *fingerprint);
 /* The ledger keys (vkeys) that an entry names. */
 void note_keys_take(struct note_keys *k, const char *kind, const json_t *body);
 
 struct signed_by {
 	struct strs holders; /* distinct, that count */
 	size_t good, not_valid, bad;
+	bool too_long;  /* has no end, or one later than the policy allows */
 	struct str why; /* the first fault */
 };
 void signed_by_release(struct signed_by *s);
@@ -104,12 +106,10 @@ struct signed_entry {
 	const struct ledger_keys *keys; /* as they stand before it */
 	const struct policy_rule *rule;
 	const struct strs *self; /* holders who do not count; NULL: all do */
+	bool nobody_known;       /* whose own it is can't be told, and it matters: nobody counts */
 };
 void signed_by_take(struct signed_by *s, const struct signed_entry *e, const struct sig_row *r);
 enum ledger_standing signed_by_standing(const struct signed_by *s, const struct policy_rule *rule);
-/* Who does not count by the rule against self-approval: whose own work the entry is about. */
-int self_read(struct ledger *l, const struct ledger_entry *e, struct strs *self,
-	      struct err *err) MUST_USE;
 /* All signatures of an entry, judged. */
 int signed_by_read(struct ledger *l, const struct ledger_entry *e, const struct ledger_keys *keys,
 		   const struct policy_rule *rule, struct signed_by *ret, struct err *err) MUST_USE;

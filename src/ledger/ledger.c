@@ -274,6 +274,10 @@ static int check_signer(struct ledger *l, const struct ledger_draft *d, const ch
 		err_hint(err, "A key that is valid has to add it first.");
 		return -ERR_UNSUPPORTED;
 	}
+	/* Nothing in the log says when a signature was added: whoever stole a key that is
+	 * revoked now must not approve what was written while it was good. */
+	if (key_is_revoked(&keys, ret_key->fingerprint))
+		return bail(err, ERR_UNSUPPORTED, "key %s is revoked", ret_key->fingerprint);
 	return 0;
 }
 

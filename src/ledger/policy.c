@@ -8,6 +8,8 @@
 #include "base/json.h"
 #include "base/vec.h"
 
+#define DAY_MS (86400 * (int64_t)1000)
+
 /* ---- keys ---- */
 
 static void key_release(struct ledger_key *k)
@@ -63,6 +65,23 @@ static void key_take(struct ledger_keys *k, uint64_t seq, const json_t *o)
 	new->to_ms = to ? time_or(o, "valid_to", INT64_MIN) : INT64_MAX;
 }
 
+/* At once, or (a key that was replaced) from `valid_to` on; an end never moves back out. */
+static void key_gone(struct ledger_keys *k, uint64_t seq, const char *gone, const json_t *body)
+{
+	const char *to = json_str_or(body, "valid_to", NULL);
+
+	for (size_t i = 0; i < k->n; i++) {
+		struct ledger_key *key = &k->v[i];
+
+		if (!streq(key->fingerprint, gone) || key->revoked != UINT64_MAX)
+			continue;
+		if (to)
+			key->to_ms = MIN(key->to_ms, time_or(body, "valid_to", INT64_MIN));
+		else
+			key->revoked = seq;
+	}
+}
+
 void keys_take(struct ledger_keys *k, uint64_t seq, const char *kind, const json_t *body)
 {
 	const json_t *list = json_object_get(body, "keys");
@@ -73,10 +92,8 @@ void keys_take(struct ledger_keys *k, uint64_t seq, const char *kind, const json
 			key_take(k, seq, json_array_get(list, i));
 	if (streq(kind, "key.add"))
 		key_take(k, seq, body);
-	if (streq(kind, "key.revoke"))
-		for (size_t i = 0; gone && i < k->n; i++)
-			if (streq(k->v[i].fingerprint, gone) && k->v[i].revoked == UINT64_MAX)
-				k->v[i].revoked = seq;
+	if (streq(kind, "key.revoke") && gone)
+		key_gone(k, seq, gone, body);
 }
 
 const struct ledger_key *ledger_key_valid(const struct ledger_keys *k, const char *fingerprint,
@@ -99,6 +116,16 @@ bool keys_none(const struct ledger_keys *k, uint64_t seq)
 		if (k->v[i].added < seq)
 			return false;
 	return true;
+}
+
+bool key_is_revoked(const struct ledger_keys *k, const char *fingerprint)
+{
+	bool revoked = false;
+
+	for (size_t i = 0; i < k->n; i++)
+		if (streq(k->v[i].fingerprint, fingerprint))
+			revoked = k->v[i].revoked != UINT64_MAX;
+	return revoked;
 }
 
 char *ledger_allowed_signers(const struct ledger_keys *k)
@@ -178,6 +205,7 @@ int policy_check(const json_t *policy, struct err *err)
 	json_object_foreach((json_t *)policy, kind, rule)
 	{
 		int64_t holders = json_int_or(rule, "holders", 1);
+		int64_t days = json_int_or(rule, "max_days", 0);
 		AUTO_FREE char *dotted = xstrdup(kind);
 
 		for (char *c = dotted; *c; c++)
@@ -187,6 +215,9 @@ int policy_check(const json_t *policy, struct err *err)
 				    kind);
 		if (!json_is_object(rule) || holders < 1 || holders > 100)
 			return bail(err, ERR_PARSE, "policy of '%s': holders from 1 to 100", kind);
+		if (days < 0 || days > 36500)
+			return bail(err, ERR_PARSE, "policy of '%s': max_days from 0 to 36500",
+				    kind);
 	}
 	return 0;
 }
@@ -202,6 +233,7 @@ struct policy_rule policy_rule_of(const json_t *policy, const char *kind)
 	return (struct policy_rule){ .there = json_is_object(rule),
 				     .holders = MAX(json_int_or(rule, "holders", 1), 1),
 				     .role = json_str_or(rule, "role", NULL),
+				     .max_ms = json_int_or(rule, "max_days", 0) * DAY_MS,
 				     .self_approval = json_bool_or(rule, "self_approval", true) };
 }
 
@@ -280,7 +312,12 @@ void signed_by_take(struct signed_by *s, const struct signed_entry *e, const str
 		say(s, "has not the role ", known->holder, e->rule->role);
 		return;
 	}
-	if (e->self && strs_has(e->self, known->holder)) {
+	if (e->nobody_known) {
+		say(s, "counts only when it is known who ran it, and that is not recorded",
+		    known->holder, "");
+		return;
+	}
+	if (!first && e->self && strs_has(e->self, known->holder)) {
 		say(s, "may not approve what is their own", known->holder, "");
 		return;
 	}
@@ -292,7 +329,7 @@ enum ledger_standing signed_by_standing(const struct signed_by *s, const struct 
 {
 	if (!rule->there)
 		return LEDGER_NO_POLICY;
-	if (s->bad || s->not_valid || !s->holders.n)
+	if (s->bad || s->not_valid || s->too_long || !s->holders.n)
 		return LEDGER_NOT_SIGNED;
 	return (int64_t)s->holders.n >= rule->holders ? LEDGER_IN_FORCE : LEDGER_PENDING;
 }
@@ -343,13 +380,17 @@ int ledger_signatures_of(struct ledger *l, const uint8_t leaf[SHA256_LEN],
 	return 0;
 }
 
-int self_read(struct ledger *l, const struct ledger_entry *e, struct strs *self, struct err *err)
+static int self_read(struct ledger *l, const struct ledger_entry *e, struct strs *self,
+		     bool *ret_nobody_known, struct err *err)
 {
 	struct entry scan CLEANUP(entry_release) = { 0 };
 	const char *by = json_str_or(e->body, "run_by", NULL);
+	bool known = false;
 
 	if (by)
 		strs_add(self, by);
+	if (streq(e->kind, "key.add") && json_str_or(e->body, "holder", NULL))
+		strs_add(self, json_str_or(e->body, "holder", ""));
 	TRY(entry_scan((struct sv){ e->bytes, e->n }, &scan, err));
 	for (size_t i = 0; i < scan.n_refs; i++) {
 		struct ledger_entry about CLEANUP(ledger_entry_release) = { 0 };
@@ -358,13 +399,29 @@ int self_read(struct ledger *l, const struct ledger_entry *e, struct strs *self,
 		hex_of(scan.refs[i].digest, SHA256_LEN, hex);
 		if (ledger_find(l, hex, &about, err) == 0) {
 			self_take(self, &about);
+			known |= json_str_or(about.body, "run_by", NULL) != NULL;
 		} else {
 			if (err->code != ERR_NOT_FOUND) /* most digests are no entry's */
 				return -(int)err->code;
 			err_clear(err);
 		}
 	}
+	/* Left out, `run_by` would let everybody approve what is their own. */
+	*ret_nobody_known = streq(e->kind, "signoff") && !known;
 	return 0;
+}
+
+/* Does it end, and soon enough? */
+static void check_end(const struct ledger_entry *e, const struct policy_rule *rule,
+		      struct signed_by *s)
+{
+	int64_t end = json_int_or(e->body, "expires_at_ms", 0);
+
+	if (!rule->there || !rule->max_ms || (end > 0 && end - e->at_ms <= rule->max_ms))
+		return;
+	s->too_long = true;
+	str_clear(&s->why);
+	str_addf(&s->why, "it has to end within %lld days", (long long)(rule->max_ms / DAY_MS));
 }
 
 int signed_by_read(struct ledger *l, const struct ledger_entry *e, const struct ledger_keys *keys,
@@ -381,7 +438,7 @@ int signed_by_read(struct ledger *l, const struct ledger_entry *e, const struct 
 				  .rule = rule };
 
 	if (rule->there && !rule->self_approval) {
-		TRY(self_read(l, e, &self, err));
+		TRY(self_read(l, e, &self, &s.nobody_known, err));
 		s.self = &self;
 	}
 	TRY(ledger_signatures_of(l, e->ref.leaf, &sigs, err));
@@ -392,6 +449,7 @@ int signed_by_read(struct ledger *l, const struct ledger_entry *e, const struct 
 
 		signed_by_take(ret, &s, &r);
 	}
+	check_end(e, rule, ret);
 	return 0;
 }
 
@@ -471,5 +529,58 @@ int ledger_standing(struct ledger *l, uint64_t seq, enum ledger_standing *ret,
 			 (long long)rule.holders);
 	else if (why && *ret == LEDGER_NOT_SIGNED)
 		str_add(why, "not signed by anybody who counts");
+	return 0;
+}
+
+int ledger_policy(struct ledger *l, json_t **ret, struct err *err)
+{
+	struct ledger_keys keys CLEANUP(ledger_keys_release) = { 0 };
+	AUTO_JSON json_t *policy = NULL;
+
+	TRY(read_policy(l, &keys, &policy, err));
+	*ret = policy ? json_incref(policy) : json_object();
+	return 0;
+}
+
+static const struct ledger_key *key_known(const struct ledger_keys *k, const char *fingerprint)
+{
+	for (size_t i = k->n; i-- > 0;)
+		if (streq(k->v[i].fingerprint, fingerprint))
+			return &k->v[i];
+	return NULL;
+}
+
+int ledger_may_sign(struct ledger *l, const char *kind, const char *fingerprint, int64_t at_ms,
+		    char **ret_holder, struct err *err)
+{
+	struct ledger_keys keys CLEANUP(ledger_keys_release) = { 0 };
+	AUTO_JSON json_t *policy = NULL;
+	const struct ledger_key *key;
+	struct policy_rule rule;
+	uint64_t size;
+
+	TRY(read_policy(l, &keys, &policy, err));
+	TRY(ledger_size(l, &size, NULL, err));
+	rule = policy_rule_of(policy, kind);
+	key = key_known(&keys, fingerprint);
+	if (!key) {
+		(void)bail(err, ERR_UNSUPPORTED, "key %s is not known to this ledger", fingerprint);
+		err_hint(err, "Somebody whose key is known adds it: 'twice key add'.");
+		return -ERR_UNSUPPORTED;
+	}
+	if (key->revoked != UINT64_MAX)
+		return bail(err, ERR_UNSUPPORTED, "key %s of %s was revoked by entry %llu",
+			    fingerprint, key->holder, (unsigned long long)key->revoked);
+	key = ledger_key_valid(&keys, fingerprint, size, at_ms);
+	if (!key)
+		return bail(err, ERR_UNSUPPORTED, "key %s is not valid now", fingerprint);
+	if (!has_role(key, rule.there ? rule.role : NULL)) {
+		(void)bail(err, ERR_UNSUPPORTED, "%s has not the role '%s', which '%s' needs",
+			   key->holder, rule.role, kind);
+		err_hint(err, "'twice key list' shows who has it.");
+		return -ERR_UNSUPPORTED;
+	}
+	if (ret_holder)
+		*ret_holder = xstrdup(key->holder);
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* What was accepted, whether it still is, and what changed since. */
 #include "run/internal.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/vec.h"
 
@@ -10,6 +11,7 @@ void acceptances_release(struct acceptances *l)
 	for (size_t i = 0; i < l->n; i++) {
 		free(l->v[i].who);
 		free(l->v[i].note);
+		free(l->v[i].lapse);
 	}
 	free(l->v);
 	*l = (struct acceptances){ 0 };
@@ -47,17 +49,57 @@ static int on_signoff(void *arg, const struct ledger_entry *e, struct err *err)
 	return 0;
 }
 
+static void rests_on(struct acceptance *a, const struct waiver *w)
+{
+	int64_t end = w->revoked ? MIN(w->revoked_ms, w->until_ms) : w->until_ms;
+	AUTO_FREE char *at = NULL;
+
+	/* Whatever the clocks said: what was taken back has ended. */
+	end = MAX(end, (int64_t)1);
+	if (a->expires_ms && a->expires_ms < end)
+		return;
+	at = time_utc(end);
+	a->expires_ms = end;
+	free(a->lapse);
+	a->lapse = xasprintf("the waiver of %s %s %.16sZ (%s)", w->subject,
+			     w->revoked ? "was taken back" : "ends", at, w->reason);
+}
+
+static int under_waivers(struct ledger *l, const struct waivers *all, struct acceptance *a,
+			 struct err *err)
+{
+	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
+	const json_t *refs;
+
+	if (!all->n || !a->verdict[0])
+		return 0;
+	TRY(run_entry(l, a->verdict, "verdict", &e, err));
+	refs = json_object_get(e.body, "waivers");
+	for (size_t i = 0; i < json_array_size(refs); i++) {
+		const char *leaf = json_str_or(json_array_get(refs, i), "digest", "");
+
+		for (size_t k = 0; k < all->n; k++)
+			if (streq(all->v[k].leaf, leaf))
+				rests_on(a, &all->v[k]);
+	}
+	return 0;
+}
+
 int acceptances_read(struct ledger *l, const char *workload, struct acceptances *ret,
 		     struct err *err)
 {
 	static const char *const kinds[] = { "signoff", NULL };
 	struct ledger_filter f = { .kinds = kinds, .newest_first = true };
 	struct acceptances list CLEANUP(acceptances_release) = { 0 };
+	struct waivers waivers CLEANUP(waivers_release) = { 0 };
 	struct reading r = { l, workload, &list };
 
+	TRY(waivers_read(l, workload, 0, &waivers, err));
 	TRY(ledger_each(l, &f, on_signoff, &r, err));
-	for (size_t i = 0; i < list.n; i++)
+	for (size_t i = 0; i < list.n; i++) {
 		TRY(ledger_standing(l, list.v[i].seq, &list.v[i].standing, NULL, NULL, err));
+		TRY(under_waivers(l, &waivers, &list.v[i], err));
+	}
 	*ret = list;
 	list = (struct acceptances){ 0 };
 	return 0;
@@ -136,6 +178,11 @@ int run_stack_of(struct ledger *l, const char *intent, struct stack *ret, struct
 	return run_get_stack(l, i.capture, ret, err);
 }
 
+int run_stack_of_capture(struct ledger *l, const char *capture, struct stack *ret, struct err *err)
+{
+	return run_get_stack(l, capture, ret, err);
+}
+
 const char *standing_name(enum standing s)
 {
 	static const char *const names[] = { "accepted", "stale", "expired", "never accepted",
@@ -199,6 +246,8 @@ int run_staleness(struct ledger *l, const struct contract *c, const struct accep
 	}
 	if (s.standing == STANDING_ACCEPTED && lost)
 		s.standing = STANDING_UNKNOWN;
+	if (a->expires_ms && a->expires_ms <= now_ms && a->lapse)
+		strs_add(&s.reasons, a->lapse);
 	if (s.standing == STANDING_ACCEPTED && a->expires_ms && a->expires_ms <= now_ms) {
 		s.standing = STANDING_EXPIRED;
 		s.layers = (1u << LAYER_N) - 1;

@@ -97,7 +97,8 @@ static int layers(struct going *g, enum check_layer from, enum check_layer to, b
 			not_run(k, "an earlier layer did not pass", l);
 		} else {
 			rc = one_check(g, k, l, err);
-			if (rc == 0 && k->required && l->v[l->n - 1].result != RESULT_PASS) {
+			if (rc == 0 && k->required && l->v[l->n - 1].result != RESULT_PASS &&
+			    !judge_waiver(&g->judge, l->v[l->n - 1].check)) {
 				*stopped = true;
 				bad = k->layer;
 			}
@@ -202,6 +203,8 @@ static int record_verdict(struct going *g, const struct verdict *v, struct run_d
 	json_put(body, "series", refs(&g->intents));
 	json_put(body, "mismatches", refs_text(&g->mismatches));
 	json_put(body, "decision", verdict_to_json(v));
+	json_put(body, "waivers", waivers_refs(&g->judge.waivers));
+	json_put_str(body, "run_by", g->env->run_by);
 	json_put_str(body, "tool_version", g->env->tool_version);
 	TRY(attribution(g, v, body, err));
 	TRY(run_append(g->env, "verdict", body, &ref, err));

@@ -149,10 +149,27 @@ static int announce(struct going *g, struct err *err)
 	json_put(body, "looks", looks);
 	json_put(body, "margins", margins_json(c));
 	json_put(body, "switches", switches_now(g));
+	json_put(body, "waivers", waivers_refs(&g->judge.waivers));
+	json_put_str(body, "run_by", g->env->run_by);
 	json_put_str(body, "new_series", g->env->new_series);
 	json_put_str(body, "tool_version", g->env->tool_version);
 	json_put_int(body, "pid", getpid());
 	return run_append(g->env, "run.intent", body, &g->intent, err);
+}
+
+static int find_waivers(struct going *g, struct err *err)
+{
+	struct waivers *l = &g->judge.waivers;
+
+	TRY(waivers_read(g->env->ledger, g->env->contract->workload.name, g->as_of, l, err));
+	waivers_keep(l, NULL, clock_wall_ms());
+	for (size_t i = 0; i < l->n; i++) {
+		AUTO_FREE char *text = waiver_text(&l->v[i]);
+
+		going_note(g, "%s%s%s %s", l->v[i].subject, l->v[i].limit ? " " : "",
+			   l->v[i].limit ? l->v[i].limit : "", text);
+	}
+	return 0;
 }
 
 static int find_series(struct going *g, struct err *err)
@@ -165,6 +182,7 @@ static int find_series(struct going *g, struct err *err)
 	g->judge.contract = c;
 	memcpy(g->judge.stack_digest, g->stack_digest, 65);
 	TRY(ledger_size(g->env->ledger, &g->as_of, NULL, err));
+	TRY(find_waivers(g, err));
 	if (g->accepted)
 		TRY(judge_bank(g->env->ledger, c, g->accepted, g->as_of, &g->judge, &next, err));
 	/* On the accepted stack the repetitions up to the latest good run are the bank; what

@@ -37,6 +37,7 @@ int run_evidence_text(struct ledger *l, const struct evidences *e, const char *l
 /* A run.intent of scope run, read back. */
 struct intent {
 	uint64_t seq;
+	int64_t at_ms;
 	char leaf[65], run[40];
 	char contract_digest[65], stack_digest[65], capture[65];
 	char accepted[65]; /* leaf of the sign-off it compares with; "" */
@@ -87,11 +88,13 @@ struct judge {
 	bool has_bank;
 	char bank_contract[65], bank_stack[65];
 	struct reps bank;
+	struct waivers waivers; /* those in force when it began: all of them count */
 	bool ended;             /* no more repetitions will be made in this run */
 	struct strs mismatches; /* what ran is not what was captured, or not what was asked for */
 	struct strs notes;
 };
 void judge_release(struct judge *j);
+const struct waiver *judge_waiver(const struct judge *j, const char *subject); /* or NULL */
 char *judge_plan(const struct judge *j) MUST_USE; /* before the first repetition; NULL */
 void judge_decide(const struct judge *j, struct verdict *ret);
 /* The bank as it was when the ledger had as_of entries. *ret_next: the first entry that a new

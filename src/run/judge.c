@@ -13,6 +13,7 @@ void judge_release(struct judge *j)
 	outcomes_release(&j->outcomes);
 	strs_release(&j->notes);
 	strs_release(&j->mismatches);
+	waivers_release(&j->waivers);
 	*j = (struct judge){ 0 };
 }
 
@@ -25,7 +26,7 @@ struct input {
 	struct verdict_rep *reps;
 	struct verdict_check *checks;
 	const char **sessions; /* of the bank */
-	struct strs void_reasons, mismatches;
+	struct strs void_reasons, mismatches, notes, waived;
 };
 
 static void input_release(struct input *i)
@@ -39,6 +40,8 @@ static void input_release(struct input *i)
 	strs_release(&i->void_reasons);
 	strs_release(&i->mismatches);
 	free(i->sessions);
+	strs_release(&i->notes);
+	strs_release(&i->waived);
 }
 
 static double *column(const struct reps *l, const char *metric)
@@ -95,6 +98,29 @@ static struct verdict_metric *find_metric(struct input *i, const char *name)
 	return NULL;
 }
 
+const struct waiver *judge_waiver(const struct judge *j, const char *subject)
+{
+	for (size_t i = j->waivers.n; i-- > 0;)
+		if (streq(j->waivers.v[i].subject, subject))
+			return &j->waivers.v[i];
+	return NULL;
+}
+
+/* The contract's limit, or the one that was put in its place for a time: a note either way. */
+static struct limit limit_of(struct input *i, const struct judge *j, const struct objective *o)
+{
+	const struct waiver *w = judge_waiver(j, o->metric);
+	struct err ignored = ERR_INIT;
+	struct limit l;
+
+	if (!w || !w->limit || waiver_limit(j->contract, o->metric, w->limit, &l, &ignored) < 0)
+		return o->limit;
+	AUTO_FREE char *was = limit_text(&o->limit), *is = limit_text(&l), *text = waiver_text(w);
+
+	strs_addf(&i->notes, "limit of %s: %s instead of %s, %s", o->metric, is, was, text);
+	return l;
+}
+
 static void metrics(struct input *i, const struct judge *j)
 {
 	const struct contract *c = j->contract;
@@ -105,12 +131,14 @@ static void metrics(struct input *i, const struct judge *j)
 	for (size_t k = 0; k < c->workload_check.objectives.n; k++) {
 		const struct objective *o = &c->workload_check.objectives.v[k];
 		struct verdict_metric *m;
+		struct limit l;
 
 		add_metric(i, j, &o->info);
 		m = find_metric(i, o->metric);
 		m->has_limit = true;
-		m->limit = o->limit.value;
-		m->limit_strict = o->limit.op == LIMIT_LT || o->limit.op == LIMIT_GT;
+		l = limit_of(i, j, o);
+		m->limit = l.value;
+		m->limit_strict = l.op == LIMIT_LT || l.op == LIMIT_GT;
 	}
 	for (size_t k = 0; k < c->compare.n; k++) {
 		const struct margin *g = &c->compare.v[k];
@@ -144,6 +172,23 @@ static void repetitions(struct input *i, const struct judge *j)
 	i->in.bank_sessions = i->sessions;
 }
 
+/* A waived check that did not pass is told, and stops nothing. */
+static struct verdict_check check_of(struct input *i, const struct judge *j,
+				     const struct outcome *o)
+{
+	const struct waiver *w = judge_waiver(j, o->check);
+	struct verdict_check c = { o->check, o->layer, o->result, o->required, o->reason };
+
+	if (!w || o->result == RESULT_PASS)
+		return c;
+	AUTO_FREE char *text = waiver_text(w);
+
+	strs_addf(&i->waived, "%s; %s", o->reason ? o->reason : "no reason was given", text);
+	c.required = false;
+	c.reason = i->waived.v[i->waived.n - 1];
+	return c;
+}
+
 /* The layers' checks of this run, and what the repetitions' own checks could not say. */
 static void check_list(struct input *i, const struct judge *j)
 {
@@ -152,12 +197,8 @@ static void check_list(struct input *i, const struct judge *j)
 	for (size_t k = 0; k < j->cand.n; k++)
 		most += j->cand.v[k].outcomes.n;
 	i->checks = xcalloc(most, sizeof(*i->checks));
-	for (size_t k = 0; k < j->outcomes.n; k++) {
-		const struct outcome *o = &j->outcomes.v[k];
-
-		i->checks[n++] = (struct verdict_check){ o->check, o->layer, o->result, o->required,
-							 o->reason };
-	}
+	for (size_t k = 0; k < j->outcomes.n; k++)
+		i->checks[n++] = check_of(i, j, &j->outcomes.v[k]);
 	for (size_t k = 0; k < j->cand.n; k++) {
 		const struct rep *r = &j->cand.v[k];
 
@@ -167,9 +208,7 @@ static void check_list(struct input *i, const struct judge *j)
 			/* A FAIL made the repetition failed already; these could not be judged. */
 			if (o->result == RESULT_SKIP || o->result == RESULT_ERROR ||
 			    o->result == RESULT_DOUBTFUL)
-				i->checks[n++] =
-					(struct verdict_check){ o->check, o->layer, o->result,
-								o->required, o->reason };
+				i->checks[n++] = check_of(i, j, o);
 		}
 	}
 	i->in.checks = i->checks;
@@ -229,7 +268,8 @@ static void make(struct input *i, const struct judge *j)
 	i->in.void_reasons = i->void_reasons.n ? (const char *const *)i->void_reasons.v : NULL;
 	strs_copy(&i->mismatches, &j->mismatches);
 	i->in.mismatches = i->mismatches.n ? (const char *const *)i->mismatches.v : NULL;
-	i->in.notes = j->notes.n ? (const char *const *)j->notes.v : NULL;
+	strs_copy(&i->notes, &j->notes);
+	i->in.notes = i->notes.n ? (const char *const *)i->notes.v : NULL;
 }
 
 void judge_decide(const struct judge *j, struct verdict *ret)

@@ -124,6 +124,9 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 	const char *contract = run_ref_of(body, "contract"),
 		   *signoff = run_ref_of(body, "accepted");
 	const char *intent = run_ref_of(body, "intent");
+	const json_t *waivers = json_object_get(body, "waivers");
+	AUTO_JSON json_t *named =
+		waivers ? json_incref((json_t *)(uintptr_t)waivers) : json_array();
 	struct contract c CLEANUP(contract_release) = { 0 };
 	struct intent in CLEANUP(intent_release) = { 0 };
 	struct judge j CLEANUP(judge_release) = { 0 };
@@ -138,6 +141,8 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 	TRY(intent_read(a->ledger, intent, &in, err));
 	j.contract = &c;
 	j.ended = true;
+	TRY(waivers_read(a->ledger, json_str_or(body, "workload", ""), in.as_of, &j.waivers, err));
+	waivers_keep(&j.waivers, named, in.at_ms);
 	if (signoff) {
 		TRY(accepted_by(a->ledger, signoff, &acc, err));
 		TRY(judge_bank(a->ledger, &c, &acc, in.as_of, &j, &next, err));

@@ -52,6 +52,7 @@ struct run_env {
 	const char *dir; /* the contract's folder */
 	struct ledger *ledger;
 	const char *machine; /* id of the tool in entries */
+	const char *run_by;  /* the person who runs it: nobody has to approve their own run */
 	const char *tool_version, *tool_digest;
 	const volatile int *cancel;
 	/* callbacks; each may be NULL */
@@ -88,6 +89,55 @@ int run_stack(const struct run_capture *rc, struct stack *ret, struct err *err) 
 int run_stack_save(const struct run_capture *rc, const char *to, struct stack *ret,
 		   struct err *err) MUST_USE;
 
+/* ---- exceptions ---- */
+
+/*
+ * A waiver: a person's signed exception, with a reason, an owner and an end. Its subject is
+ *	"hardware/gpus"     a check: that it does not pass stops nothing, and is a note
+ *	"ttft.p50"          an objective: meanwhile its limit is `limit`
+ *	"pin/driver"        a pin: that it is violated is told, and no more
+ * When it ends, or is taken back, what was accepted under it is accepted no longer.
+ */
+#define WAIVER_PIN "pin/"
+enum waiver_state {
+	WAIVER_IN_FORCE,
+	WAIVER_PENDING,
+	WAIVER_NOT_SIGNED,
+	WAIVER_EXPIRED,
+	WAIVER_REVOKED
+};
+struct waiver {
+	uint64_t seq, revoked; /* entry that took it back; 0: none did */
+	char leaf[65];
+	char *subject, *limit; /* limit: as written, "<= 300 ms"; NULL: none */
+	char *reason, *owner, *who, *why;
+	int64_t at_ms, until_ms, revoked_ms;
+	enum ledger_standing standing;
+};
+struct waivers {
+	struct waiver *v; /* oldest first */
+	size_t n, room;
+};
+void waivers_release(struct waivers *l);
+/* All of one workload among the first as_of entries (0: all of them). */
+int waivers_read(struct ledger *l, const char *workload, uint64_t as_of, struct waivers *ret,
+		 struct err *err) MUST_USE;
+enum waiver_state waiver_state(const struct waiver *w, int64_t now_ms);
+const char *waiver_state_name(enum waiver_state s); /* "in force" */
+/* The newest in force; NULL. */
+const struct waiver *waivers_for(const struct waivers *l, const char *subject, int64_t now_ms);
+/* Keeps those in force, and of them those that are named in refs (NULL: all). */
+void waivers_keep(struct waivers *l, const json_t *refs, int64_t now_ms);
+json_t *waivers_refs(const struct waivers *l); /* [{"digest":leaf}]; NULL when there is none */
+json_t *waiver_json(const struct waiver *w, int64_t now_ms) MUST_USE;
+char *waiver_text(const struct waiver *w) MUST_USE; /* "waived until 2026-12-24 by ..." */
+/* Can this contract have such a waiver? limit NULL: none was given. */
+int waiver_valid(const struct contract *c, const char *subject, const char *limit,
+		 struct err *err) MUST_USE;
+/* The limit of a waived objective: looser than the contract's, in its direction and unit. */
+int waiver_limit(const struct contract *c, const char *subject, const char *text, struct limit *ret,
+		 struct err *err) MUST_USE;
+
 /* ---- what was accepted ---- */
 
 /* One sign-off and what it rests on. */
@@ -97,7 +147,8 @@ struct acceptance {
 	char run[40]; /* id of the run */
 	char contract_digest[65], stack_digest[65];
 	char *who, *note;
-	int64_t at_ms, expires_ms; /* 0: never */
+	char *lapse;               /* why it ended early: a waiver it rests on did; NULL */
+	int64_t at_ms, expires_ms; /* 0: never; not after a waiver that it rests on has ended */
 	enum ledger_standing standing;
 };
 struct acceptances {
@@ -117,6 +168,9 @@ bool acceptances_proven(struct ledger *l, const struct acceptances *a);
 
 /* Reads back what entries refer to. The digest is the entry's leaf (64 hex). */
 int run_stack_of(struct ledger *l, const char *intent, struct stack *ret, struct err *err) MUST_USE;
+/* The same of a stack.capture. */
+int run_stack_of_capture(struct ledger *l, const char *capture, struct stack *ret,
+			 struct err *err) MUST_USE;
 
 enum standing {
 	STANDING_ACCEPTED,

@@ -25,6 +25,7 @@ static void intent_of(const struct ledger_entry *e, struct intent *i)
 	const json_t *looks = json_object_get(e->body, "looks");
 
 	i->seq = e->ref.seq;
+	i->at_ms = e->at_ms;
 	copy_hex(i->leaf, e->ref.hex);
 	(void)snprintf(i->run, sizeof(i->run), "%s", json_str_or(e->body, "run", ""));
 	copy_hex(i->contract_digest, run_ref_of(e->body, "contract"));
