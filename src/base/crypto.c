@@ -8,6 +8,7 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
@@ -497,13 +498,26 @@ static int no_password(char *buf, int size, int writing, void *ctx)
 	return 0;
 }
 
+/* NULL: not such a key. What OpenSSL notes of it is dropped. */
+static EVP_PKEY *pem_read(struct sv pem, bool private)
+{
+	BIO *b = pem.n < MIB ? BIO_new_mem_buf(pem.p, (int)pem.n) : NULL;
+	EVP_PKEY *k = NULL;
+
+	if (b && private)
+		k = PEM_read_bio_PrivateKey(b, NULL, no_password, NULL);
+	else if (b)
+		k = PEM_read_bio_PUBKEY(b, NULL, no_password, NULL);
+	BIO_free(b);
+	ERR_clear_error();
+	return k;
+}
+
 int p256_from_pem(struct sv pem, struct p256 *ret, struct err *err)
 {
-	BIO *b = BIO_new_mem_buf(pem.p, (int)pem.n);
-	AUTO_PKEY *k = b ? PEM_read_bio_PrivateKey(b, NULL, no_password, NULL) : NULL;
+	AUTO_PKEY *k = pem_read(pem, /* private= */ true);
 	struct p256 own = { 0 };
 
-	BIO_free(b);
 	if (!k || !point_of(k, own.point))
 		return bail(err, ERR_PARSE, "not an unencrypted P-256 private key in PEM");
 	own.pkey = STEAL(k);
@@ -529,11 +543,9 @@ char *p256_public_pem(const uint8_t point[65])
 
 int p256_point_from_pem(struct sv pem, uint8_t ret[65], struct err *err)
 {
-	BIO *b = BIO_new_mem_buf(pem.p, (int)pem.n);
-	AUTO_PKEY *k = b ? PEM_read_bio_PUBKEY(b, NULL, no_password, NULL) : NULL;
+	AUTO_PKEY *k = pem_read(pem, /* private= */ false);
 	uint8_t own[65];
 
-	BIO_free(b);
 	if (!k || !point_of(k, own))
 		return bail(err, ERR_PARSE, "not a P-256 public key in PEM");
 	memcpy(ret, own, sizeof(own));
@@ -550,6 +562,33 @@ void p256_sign(const struct p256 *key, const void *p, size_t n, struct str *ret_
 		     EVP_DigestSign(ctx, sig, &len, p, n) == 1,
 	     "ECDSA");
 	str_addn(ret_der, sig, len);
+}
+
+int ed25519_from_pem(struct sv pem, struct ed25519 *ret, struct err *err)
+{
+	AUTO_PKEY *k = pem_read(pem, /* private= */ true);
+	uint8_t seed[ED25519_LEN];
+	size_t n = sizeof(seed);
+
+	if (!k || !EVP_PKEY_is_a(k, "ED25519") || EVP_PKEY_get_raw_private_key(k, seed, &n) != 1 ||
+	    n != sizeof(seed))
+		return bail(err, ERR_PARSE, "not an unencrypted Ed25519 private key in PEM");
+	ed25519_from_seed(seed, ret);
+	wipe(seed, sizeof(seed));
+	return 0;
+}
+
+int ed25519_public_from_pem(struct sv pem, uint8_t ret[ED25519_LEN], struct err *err)
+{
+	AUTO_PKEY *k = pem_read(pem, /* private= */ false);
+	uint8_t own[ED25519_LEN];
+	size_t n = sizeof(own);
+
+	if (!k || !EVP_PKEY_is_a(k, "ED25519") || EVP_PKEY_get_raw_public_key(k, own, &n) != 1 ||
+	    n != sizeof(own))
+		return bail(err, ERR_PARSE, "not an Ed25519 public key in PEM");
+	memcpy(ret, own, sizeof(own));
+	return 0;
 }
 
 void p256_release(struct p256 *key)

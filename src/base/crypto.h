@@ -94,6 +94,9 @@ int p256_point_from_pem(struct sv pem, uint8_t ret[65], struct err *err) MUST_US
 void p256_sign(const struct p256 *key, const void *p, size_t n, struct str *ret_der);
 void p256_release(struct p256 *key);
 char *ed25519_public_pem(const uint8_t public[ED25519_LEN]) MUST_USE;
+/* An unencrypted private key (PKCS#8) or a public one (SubjectPublicKeyInfo). */
+int ed25519_from_pem(struct sv pem, struct ed25519 *ret, struct err *err) MUST_USE;
+int ed25519_public_from_pem(struct sv pem, uint8_t ret[ED25519_LEN], struct err *err) MUST_USE;
 
 int random_bytes(void *ret, size_t n, struct err *err) MUST_USE;
 /* Overwrites secrets in a way that the compiler keeps. */

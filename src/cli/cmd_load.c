@@ -3,14 +3,14 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/vec.h"
-#include "cli/cmds.h"
+#include "cli/load_parts.h"
 #include "load/load.h"
 
 #include <math.h>
 
 struct opts {
 	const char *model, *key_env, *prompts, *prompt, *golden, *save_golden, *rate, *rate_to,
-		*burstiness, *trace, *temperature, *ca, *raw, *replay, *vllm_json;
+		*burstiness, *trace, *temperature, *ca, *raw, *replay, *import, *vllm_json;
 	struct strs stages, objectives;
 	int endpoint, arrival, engine;
 	int64_t for_ns, requests, warmup_ns, warmup_requests, timeout_ns, seed, concurrency,
@@ -96,6 +96,8 @@ static const struct opt load_opts[] = {
 	    .help = "writes every sample (JSON lines, zstd)"),
 	OPT(opts, replay, .name = "replay", .arg = "FILE", .type = OPT_TEXT,
 	    .help = "no run: the numbers of such a file again"),
+	OPT(opts, import, .name = "import", .arg = "FILE", .type = OPT_TEXT,
+	    .help = "no run: a result of vLLM bench, GuideLLM, AIPerf, inference-perf or LLMPerf"),
 	OPT(opts, vllm_json, .name = "vllm-json", .arg = "FILE", .type = OPT_TEXT,
 	    .help = "also writes a result file like vllm bench serve's"),
 	{ 0 },
@@ -347,8 +349,10 @@ static int load_cmd_run(struct cli *cli, const void *conf, json_t *value, struct
 	AUTO_JSON json_t *made = NULL;
 	struct load_conf c;
 
-	if (!o->replay == !cli->args.n)
-		return bail(err, ERR_USAGE, "needs either a URL or --replay FILE");
+	if ((o->replay != NULL) + (o->import != NULL) + (cli->args.n != 0) != 1)
+		return bail(err, ERR_USAGE, "needs a URL, --replay FILE or --import FILE");
+	if (o->import)
+		return load_import(o->import, value, err);
 	if (o->replay) {
 		TRY(load_raw_read(o->replay, &r, err));
 	} else {
@@ -363,6 +367,14 @@ static int load_cmd_run(struct cli *cli, const void *conf, json_t *value, struct
 	made = load_result_to_json(&r);
 	(void)json_object_update(value, made);
 	return exit_of(&r);
+}
+
+static void load_cmd_text(const json_t *v, struct str *out)
+{
+	if (json_object_get(v, "imported"))
+		load_import_text(v, out);
+	else
+		load_json_text(v, out);
 }
 
 const struct cmd cmd_load = {
@@ -381,5 +393,5 @@ const struct cmd cmd_load = {
 	.opts = load_opts,
 	.conf_size = sizeof(struct opts),
 	.run = load_cmd_run,
-	.text = load_json_text,
+	.text = load_cmd_text,
 };

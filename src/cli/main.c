@@ -503,8 +503,11 @@ static int unknown_command(const char *name, bool json)
 
 	for (size_t i = 0; i < 63 && cmds[i]; i++)
 		all[i] = cmds[i]->name;
-	bail(&err, ERR_USAGE, "unknown command '%s'", clean);
-	if (nearest_name(name, all))
+	bail(&err, ERR_USAGE,
+	     name[0] == '-' ? "no command here, only '%s'" : "unknown command '%s'", clean);
+	if (name[0] == '-')
+		err_hint(&err, "It is 'twice COMMAND [options]'; 'twice help' lists all commands.");
+	else if (nearest_name(name, all))
 		err_hint(&err, "Did you mean '%s'? 'twice help' lists all.",
 			 nearest_name(name, all));
 	else
@@ -512,19 +515,51 @@ static int unknown_command(const char *name, bool json)
 	return print_error(NULL, json, &err);
 }
 
+/* How many arguments in front of the command are options of every command, with their values. */
+static size_t options_in_front(const char *const *argv)
+{
+	size_t i = 0;
+
+	while (argv[i] && str_starts(argv[i], "--")) {
+		const struct opt *o = global_opts;
+		size_t n = strcspn(argv[i] + 2, "=");
+		bool value = argv[i][2 + n] == '=';
+
+		while (o->name && (strlen(o->name) != n || memcmp(o->name, argv[i] + 2, n) != 0))
+			o++;
+		if (!o->name)
+			break;
+		if (o->arg && !value && !argv[++i])
+			break;
+		i++;
+	}
+	return i;
+}
+
 int main(int argc, char **argv)
 {
 	struct cli cli CLEANUP(cli_release) = { 0 };
-	const char *name = argc > 1 ? argv[1] : "help";
+	const char *const *args = (const char *const *)argv + (argc > 1 ? 1 : argc);
+	size_t front = options_in_front(args);
+	AUTO_FREE const char **behind = NULL;
+	const char *name;
 
 	catch_signals();
 	names(&cli);
+	if (!args[front])
+		front = 0;
+	name = args[front] ? args[front] : "help";
 	if (streq(name, "--help") || streq(name, "-h"))
 		name = "help";
 	if (streq(name, "--version") || streq(name, "-V"))
 		name = "version";
 	cli.cmd = cmd_find(name);
 	if (!cli.cmd)
-		return unknown_command(name, asks_for_json((const char *const *)argv + 1));
-	return run_cmd(&cli, (const char *const *)argv + (argc > 1 ? 2 : 1));
+		return unknown_command(name, asks_for_json(args));
+	/* `twice --json check` is `twice check --json`. */
+	behind = xcalloc((size_t)argc + 1, sizeof(*behind));
+	for (size_t i = 0, n = 0; args[i]; i++)
+		if (i != front)
+			behind[n++] = args[i];
+	return run_cmd(&cli, behind);
 }

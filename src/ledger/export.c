@@ -4,25 +4,21 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "ledger/tiles.h"
 #include <errno.h>
 #include <unistd.h>
 
-#define LL   (unsigned long long)
-#define TILE 256
+#define LL (unsigned long long)
 
 struct exporting {
 	struct ledger *l;
 	const char *dir;
-	FILE *entries, *sums;
-	struct frontier frontier;
+	FILE *entries, *sums; /* NULL: tiles alone */
+	uint64_t tiled;       /* entries that go into tiles: those the checkpoint covers */
+	struct str note;      /* that checkpoint */
 	struct str
 		bundle; /* entries of the tile that is being filled, as tlog-tiles bundles them */
-	/* Hashes of the tile that is being filled, level by level. */
-	struct level {
-		uint8_t hash[TILE][SHA256_LEN];
-		size_t n;
-		uint64_t index;
-	} level[8];
+	struct tile level[TILE_LEVELS]; /* the tile that is being filled, level by level */
 };
 
 static void exporting_release(struct exporting *x)
@@ -30,6 +26,7 @@ static void exporting_release(struct exporting *x)
 	fclosep(&x->entries);
 	fclosep(&x->sums);
 	str_release(&x->bundle);
+	str_release(&x->note);
 }
 
 static int put_file(const struct exporting *x, const char *name, const void *p, size_t n,
@@ -54,15 +51,15 @@ static int open_file(const struct exporting *x, const char *name, FILE **ret, st
 
 static int put_tile(struct exporting *x, unsigned level, struct err *err)
 {
-	struct level *t = &x->level[level];
-	AUTO_FREE char *name = tile_path(level, t->index, (unsigned)t->n);
+	struct tile *t = &x->level[level];
+	AUTO_FREE char *name = tile_path(level, t->index, t->n);
 
 	TRY(put_file(x, name, t->hash, t->n * SHA256_LEN, err));
 	if (level)
 		return 0;
 	free(name);
 	name = NULL;
-	name = tile_path(0, t->index, (unsigned)t->n);
+	name = tile_path(0, t->index, t->n);
 	{
 		AUTO_FREE char *entries = xasprintf("tile/entries%s", name + strlen("tile/0"));
 
@@ -74,15 +71,15 @@ static int put_tile(struct exporting *x, unsigned level, struct err *err)
 static int add_hash(struct exporting *x, unsigned level, const uint8_t hash[SHA256_LEN],
 		    struct err *err)
 {
-	struct level *t = &x->level[level];
+	struct tile *t = &x->level[level];
 	struct frontier f = { 0 };
 	uint8_t root[SHA256_LEN];
 
 	memcpy(t->hash[t->n++], hash, SHA256_LEN);
-	if (t->n < TILE)
+	if (t->n < TILE_WIDTH)
 		return 0;
 	TRY(put_tile(x, level, err));
-	for (size_t i = 0; i < TILE; i++)
+	for (size_t i = 0; i < TILE_WIDTH; i++)
 		frontier_add(&f, &x->l->h, t->hash[i]);
 	frontier_root(&f, &x->l->h, root);
 	t->n = 0;
@@ -119,18 +116,26 @@ static int on_signature(void *arg, const struct sig_row *r, struct err *err)
 	return put_file(s->x, name, r->sig.p, r->sig.n, err);
 }
 
+static int add_to_tiles(struct exporting *x, const struct ledger_entry *e, struct err *err)
+{
+	unsigned char length[2] = { (unsigned char)(e->n >> 8), (unsigned char)e->n };
+
+	str_addn(&x->bundle, length, sizeof(length));
+	str_addn(&x->bundle, e->bytes, e->n);
+	return add_hash(x, 0, e->ref.leaf, err);
+}
+
 static int on_entry(void *arg, const struct ledger_entry *e, struct err *err)
 {
 	struct exporting *x = arg;
 	struct signing s = { x, e->ref.seq, 0 };
-	unsigned char length[2] = { (unsigned char)(e->n >> 8), (unsigned char)e->n };
 
+	if (e->ref.seq < x->tiled)
+		TRY(add_to_tiles(x, e, err));
+	if (!x->entries)
+		return 0;
 	if (fwrite(e->bytes, 1, e->n, x->entries) != e->n || fputc('\n', x->entries) == EOF)
 		return bail_sys(err, "cannot write entries");
-	str_addn(&x->bundle, length, sizeof(length));
-	str_addn(&x->bundle, e->bytes, e->n);
-	frontier_add(&x->frontier, &x->l->h, e->ref.leaf);
-	TRY(add_hash(x, 0, e->ref.leaf, err));
 	return x->l->store->ops->signatures(x->l->store, e->ref.leaf, on_signature, &s, err);
 }
 
@@ -171,33 +176,88 @@ static int put_signers(struct exporting *x, struct err *err)
 	return put_file(x, "allowed_signers", text, strlen(text), err);
 }
 
-/* The checkpoint of the store that fits what was exported; the newest of them. */
-struct newest {
-	uint64_t size;
-	struct str note;
-};
+/* ---- the checkpoint, and what witnesses said ---- */
 
 static int on_note(void *arg, uint64_t size, struct sv note, struct err *err)
 {
-	struct newest *to = arg;
+	struct exporting *x = arg;
 
 	(void)err;
-	if (size > to->size)
+	if (size > x->tiled)
 		return 1;
-	str_clear(&to->note);
-	str_addsv(&to->note, note);
+	str_clear(&x->note);
+	str_addsv(&x->note, note);
 	return 0;
 }
 
-static int put_checkpoint(struct exporting *x, struct err *err)
+/* The newest that covers no more than is there; an export has it as a file alone. */
+static int find_checkpoint(struct exporting *x, struct err *err)
 {
-	struct newest newest = { .size = x->frontier.size };
-	int rc = x->l->store->ops->notes(x->l->store, on_note, &newest, err);
+	AUTO_FREE char *path = path_join(x->l->dir, LEDGER_CHECKPOINT), *text = NULL;
+	struct log_head head CLEANUP(log_head_release) = { 0 };
+	struct note n CLEANUP(note_release) = { 0 };
+	struct err ignored = ERR_INIT;
+	struct checkpoint cp;
 
-	if (rc == 0 && newest.note.n)
-		rc = put_file(x, LEDGER_CHECKPOINT, newest.note.p, newest.note.n, err);
-	str_release(&newest.note);
-	return rc;
+	TRY(x->l->store->ops->head(x->l->store, &head, err));
+	x->tiled = head.frontier.size;
+	TRY(x->l->store->ops->notes(x->l->store, on_note, x, err));
+	if (!x->note.n && file_read(path, NOTE_MAX, &text, NULL, &ignored) == 0)
+		str_add(&x->note, text);
+	if (!x->note.n)
+		return 0;
+	TRY(note_parse(sv_str(&x->note), &n, err));
+	TRY(checkpoint_parse(n.text, &cp, err));
+	if (cp.size > x->tiled)
+		return bail(err, ERR_BROKEN, "ledger '%s' is shorter than its checkpoint",
+			    x->l->dir);
+	x->tiled = cp.size;
+	return 0;
+}
+
+static int put_checkpoint(const struct exporting *x, struct err *err)
+{
+	return x->note.n ? put_file(x, LEDGER_CHECKPOINT, x->note.p, x->note.n, err) : 0;
+}
+
+static int copy_file(const struct exporting *x, const char *name, struct err *err)
+{
+	AUTO_FREE char *path = path_join(x->l->dir, name), *text = NULL;
+	size_t n;
+
+	TRY(file_read(path, MIB, &text, &n, err));
+	return put_file(x, name, text, n, err);
+}
+
+static int put_anchors(const struct exporting *x, struct err *err)
+{
+	AUTO_FREE char *dir = path_join(x->l->dir, LEDGER_ANCHORS),
+		       *keys = path_join(x->l->dir, LEDGER_WITNESSES);
+	struct strs names CLEANUP(strs_release) = { 0 };
+
+	if (file_exists(keys))
+		TRY(copy_file(x, LEDGER_WITNESSES, err));
+	if (!dir_exists(dir))
+		return 0;
+	TRY(dir_list(dir, &names, err));
+	for (size_t i = 0; i < names.n; i++) {
+		AUTO_FREE char *name = path_join(LEDGER_ANCHORS, names.v[i]);
+
+		TRY(copy_file(x, name, err));
+	}
+	return 0;
+}
+
+static int put_tiles(struct exporting *x, struct err *err)
+{
+	struct ledger_filter f = { .to = x->tiled };
+
+	if (!x->note.n)
+		return bail(err, ERR_NOT_FOUND, "ledger '%s' has no checkpoint yet", x->l->dir);
+	if (x->tiled)
+		TRY(ledger_each(x->l, &f, on_entry, x, err));
+	TRY(put_partial_tiles(x, err));
+	return put_checkpoint(x, err);
 }
 
 static int put_all(struct exporting *x, struct err *err)
@@ -209,6 +269,7 @@ static int put_all(struct exporting *x, struct err *err)
 	TRY(x->l->store->ops->blobs(x->l->store, NULL, on_blob, x, err));
 	TRY(put_signers(x, err));
 	TRY(put_checkpoint(x, err));
+	TRY(put_anchors(x, err));
 	TRY(close_file(&x->entries, "entries", err));
 	return close_file(&x->sums, "sums", err);
 }
@@ -220,7 +281,8 @@ bool export_exists(const char *dir)
 	return file_exists(path);
 }
 
-int ledger_export(struct ledger *l, const char *dir, struct err *err)
+static int export_to(struct ledger *l, const char *dir,
+		     int (*put)(struct exporting *x, struct err *err), struct err *err)
 {
 	struct exporting *x CLEANUP(freep) = xcalloc(1, sizeof(*x));
 	struct strs names CLEANUP(strs_release) = { 0 };
@@ -236,8 +298,20 @@ int ledger_export(struct ledger *l, const char *dir, struct err *err)
 	x->dir = dir;
 	/* One state of the log, whoever writes meanwhile. */
 	TRY(l->store->ops->begin(l->store, /* write= */ false, err));
-	rc = put_all(x, err);
+	rc = find_checkpoint(x, err);
+	if (rc == 0)
+		rc = put(x, err);
 	l->store->ops->rollback(l->store);
 	exporting_release(x);
 	return rc;
+}
+
+int ledger_export(struct ledger *l, const char *dir, struct err *err)
+{
+	return export_to(l, dir, put_all, err);
+}
+
+int ledger_tiles(struct ledger *l, const char *dir, struct err *err)
+{
+	return export_to(l, dir, put_tiles, err);
 }

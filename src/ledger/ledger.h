@@ -353,6 +353,129 @@ int ledger_standing(struct ledger *l, uint64_t seq, enum ledger_standing *ret,
  */
 int ledger_export(struct ledger *l, const char *dir, struct err *err) MUST_USE;
 
+/* The tree alone as tlog-tiles, up to the newest checkpoint, which lies beside it. */
+int ledger_tiles(struct ledger *l, const char *dir, struct err *err) MUST_USE;
+
+/* ---- a verdict for other tools ---- */
+
+struct stack;
+
+enum ledger_predicate {
+	LEDGER_PREDICATE_VERDICT,     /* our own: the entry, its checkpoint and inclusion proof */
+	LEDGER_PREDICATE_TEST_RESULT, /* in-toto test-result/v0.1 */
+	LEDGER_PREDICATE_VSA,         /* SLSA verification_summary/v1 */
+};
+const char *ledger_predicate_type(enum ledger_predicate p); /* its URI */
+
+struct ledger_attest {
+	const struct ledger_entry *verdict;
+	const struct stack *stack; /* NULL: not known; images and models in it become subjects */
+	const json_t *tests; /* [{"name","status"}]: passed, skipped (a warning), all else fails */
+	bool proven;         /* the workload is proven: TWICE_PROVEN */
+	const char *tool_version;
+};
+/*
+ * An in-toto Statement v1 about a verdict entry; new reference. Subjects are told by digest: images
+ * and models of the stack, the stack itself, the contract. -ERR_UNSUPPORTED: the entry is no verdict;
+ * -ERR_NOT_FOUND: no checkpoint covers it yet.
+ */
+int ledger_statement(struct ledger *l, const struct ledger_attest *a, enum ledger_predicate p,
+		     json_t **ret, struct err *err) MUST_USE;
+
+/* Who signs exports: a P-256 or Ed25519 private key in PEM, mode 0600. Not the ledger's own key. */
+struct ledger_signer;
+int ledger_signer_read(const char *path, struct ledger_signer **ret, struct err *err) MUST_USE;
+/* Makes a P-256 key: path (0600) and path.pub. Never overwrites. */
+int ledger_signer_make(const char *path, struct ledger_signer **ret, struct err *err) MUST_USE;
+void ledger_signer_free(struct ledger_signer *s);
+static inline void ledger_signer_freep(struct ledger_signer **s)
+{
+	ledger_signer_free(*s);
+	*s = NULL;
+}
+const char *ledger_signer_id(const struct ledger_signer *s); /* SHA-256 of the public DER, hex */
+const char *ledger_signer_public(const struct ledger_signer *s); /* PEM */
+/* One line of DSSE, without its newline; a Sigstore bundle v0.3 around it. Both append. */
+void ledger_envelope(const struct ledger_signer *s, const json_t *statement, struct str *ret);
+void ledger_bundle(const struct ledger_signer *s, const json_t *statement, struct str *ret);
+
+/* The checkpoint that says most about an entry: cosigned ones first, then the largest. */
+int ledger_checkpoint_covering(struct ledger *l, uint64_t seq, struct ledger_checkpoint *ret,
+			       struct err *err) MUST_USE;
+/* A C2SP tlog-proof of any entry, with its bytes in it. Appends. */
+int ledger_proof_file(struct ledger *l, const struct ledger_entry *e, struct str *ret,
+		      struct err *err) MUST_USE;
+
+/* ---- witnesses ---- */
+
+/*
+ * A witness runs where the log's owner has no say. It keeps the newest head of every log it was
+ * told of, wants proof that a newer one grew out of it, refuses to go back, and cosigns (C2SP
+ * tlog-cosignature v1). Requests and answers are those of C2SP tlog-witness:
+ *
+ *	the log's machine                     the witness
+ *	ledger_witness_request  -- text -->   ledger_witness_add
+ *	ledger_anchor_import    <-- lines --
+ *
+ * -ERR_BROKEN "rollback: ..." or "fork: ...": the log is convicted by its own signature.
+ */
+struct ledger_witness;
+/* name: made when there is none (NULL: then -ERR_NOT_FOUND). */
+int ledger_witness_open(const char *dir, const char *name, struct ledger_witness **ret,
+			struct err *err) MUST_USE;
+void ledger_witness_close(struct ledger_witness *w);
+static inline void ledger_witness_closep(struct ledger_witness **w)
+{
+	ledger_witness_close(*w);
+	*w = NULL;
+}
+const char *ledger_witness_vkey(const struct ledger_witness *w); /* "name+id+base64" */
+
+struct ledger_witnessed {
+	char *origin;
+	uint64_t size, seen; /* seen: before this; a request has to begin there */
+	char root_hex[SHA256_HEX];
+	int64_t time_s;
+	bool first,
+		cosigned; /* not cosigned: the request begins elsewhere, ask again from `seen` */
+	char *lines;      /* the cosignature: "— name base64\n" */
+	size_t forks;     /* only from ledger_witness_each: heads that convict it */
+};
+void ledger_witnessed_release(struct ledger_witnessed *d);
+/* log_vkey: trusted the first time (then NULL does); another one later is refused. Durable. */
+int ledger_witness_add(struct ledger_witness *w, struct sv request, const char *log_vkey,
+		       int64_t now_s, struct ledger_witnessed *ret, struct err *err) MUST_USE;
+/* The request that a folder answers by itself: tiles, an export or a ledger. Appends. */
+int ledger_witness_request_of(struct ledger_witness *w, const char *dir, struct str *ret,
+			      struct err *err) MUST_USE;
+int ledger_witness_each(struct ledger_witness *w,
+			int (*seen)(void *arg, const struct ledger_witnessed *d, struct err *err),
+			void *arg, struct err *err) MUST_USE;
+
+/* Entries that a witness (by name; NULL: any) has cosigned, as far as we know. */
+int ledger_cosigned(struct ledger *l, const char *witness, uint64_t *ret, struct err *err) MUST_USE;
+/* From `since` to the newest checkpoint. Appends. */
+int ledger_witness_request(struct ledger *l, uint64_t since, struct str *ret,
+			   struct err *err) MUST_USE;
+
+struct ledger_anchored {
+	char *witness; /* its name; NULL: a place */
+	char *path;    /* the file */
+	uint64_t size, seq;
+	int64_t time_s; /* of the cosignature */
+	bool added;     /* an `anchor` entry, seq, says so; false: it was known before */
+};
+void ledger_anchored_release(struct ledger_anchored *a);
+/* What a witness answered: its lines, or a checkpoint with them. vkey: as the witness's log_vkey.
+ * Kept in anchors/, told by an `anchor` entry. who: by_id, role and at_ms of that. */
+int ledger_anchor_import(struct ledger *l, struct sv text, const char *vkey,
+			 const struct ledger_new *who, struct ledger_anchored *ret,
+			 struct err *err) MUST_USE;
+/* Copies the newest checkpoint to a file or into a folder elsewhere, unless what lies there is no
+ * earlier head of this log. */
+int ledger_anchor_place(struct ledger *l, const char *where, const struct ledger_new *who,
+			struct ledger_anchored *ret, struct err *err) MUST_USE;
+
 /* ---- verify ---- */
 
 enum ledger_code {
@@ -397,9 +520,10 @@ const char *ledger_code_name(enum ledger_code c); /* "SEQ_GAP" */
 struct ledger_anchor { /* one that was found */
 	char *name;    /* where it was */
 	uint64_t size;
-	int64_t at_ms; /* `at` of the last entry it covers; 0 when it covers none */
-	bool holds;    /* signed by a known key and agrees with the entries */
-	bool beside;   /* the file beside the store: whoever owns the machine can rewrite it too */
+	int64_t at_ms;   /* `at` of the last entry it covers; 0 when it covers none */
+	bool holds;      /* signed by a known key and agrees with the entries */
+	bool beside;     /* lies in the ledger: whoever owns the machine can rewrite it too */
+	bool vouched;    /* cosigned by a witness whose key was given: nobody here can rewrite it */
 	size_t cosigned; /* good witness cosignatures */
 };
 

@@ -158,9 +158,11 @@ static bool line_parse(struct sv line, struct note_line *ret)
 	if (!sv_split(&line, ' ', &ret->name) || !note_name_fits(ret->name) || !line.n)
 		return false;
 	if (!base64_to(line, blob, sizeof(blob), &n)) {
+		AUTO_FREE uint8_t *longer = xmalloc(line.n);
+
 		/* A longer signature is some other scheme's: kept as one that nobody checks. */
 		ret->n = 0;
-		return line.n > 96;
+		return base64_to(line, longer, line.n, &n) && n > sizeof(blob);
 	}
 	if (n < 5)
 		return false;

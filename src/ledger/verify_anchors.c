@@ -71,24 +71,71 @@ void anchors_sort(struct verifying *v)
 		qsort(v->anchors.v, v->anchors.n, sizeof(*v->anchors.v), by_size);
 }
 
+static int add_folder(struct verifying *v, const char *dir, bool beside, struct err *err)
+{
+	struct strs names CLEANUP(strs_release) = { 0 };
+
+	TRY(dir_list(dir, &names, err));
+	for (size_t i = 0; i < names.n; i++) {
+		AUTO_FREE char *path = path_join(dir, names.v[i]);
+
+		add_file(v, path, beside);
+	}
+	return 0;
+}
+
+static void add_key_once(struct verifying *v, struct note_key *key)
+{
+	for (size_t i = 0; i < v->vkeys.n; i++)
+		if (streq(v->vkeys.v[i].name, key->name) &&
+		    memcmp(v->vkeys.v[i].id, key->id, sizeof(key->id)) == 0) {
+			note_key_release(key);
+			return;
+		}
+	*VEC_ADD(&v->vkeys) = *key;
+}
+
+/* Keys that the ledger keeps itself tell a witness's name and no more: `given` ones come first. */
+static void keep_witnesses(struct verifying *v)
+{
+	AUTO_FREE char *path = path_join(v->conf->path, LEDGER_WITNESSES), *text = NULL;
+	struct err why = ERR_INIT;
+	struct sv rest, line;
+
+	if (v->conf->only_vkeys)
+		return;
+	if (file_read(path, MIB, &text, NULL, &why) < 0) {
+		if (why.code != ERR_NOT_FOUND)
+			find(v, LEDGER_ANCHOR_UNTRUSTED, UINT64_MAX, "witnesses: %s", why.msg);
+		return;
+	}
+	rest = sv_of(text);
+	while (sv_line(&rest, &line)) {
+		struct note_key key;
+
+		if (!sv_trim(line).n)
+			continue;
+		if (note_key_parse(line, &key, &why) == 0)
+			add_key_once(v, &key);
+		else
+			find(v, LEDGER_ANCHOR_UNTRUSTED, UINT64_MAX, "'%s': %s", path, why.msg);
+	}
+}
+
 int anchors_read(struct verifying *v, struct err *err)
 {
-	AUTO_FREE char *beside = path_join(v->conf->path, LEDGER_CHECKPOINT);
+	AUTO_FREE char *beside = path_join(v->conf->path, LEDGER_CHECKPOINT),
+		       *anchors = path_join(v->conf->path, LEDGER_ANCHORS);
 
+	keep_witnesses(v);
 	add_file(v, beside, /* beside= */ true);
+	if (dir_exists(anchors))
+		TRY(add_folder(v, anchors, /* beside= */ true, err));
 	for (const char *const *a = v->conf->anchors; a && *a; a++) {
-		struct strs names CLEANUP(strs_release) = { 0 };
-
-		if (!dir_exists(*a)) {
+		if (dir_exists(*a))
+			TRY(add_folder(v, *a, /* beside= */ false, err));
+		else
 			add_file(v, *a, /* beside= */ false);
-			continue;
-		}
-		TRY(dir_list(*a, &names, err));
-		for (size_t i = 0; i < names.n; i++) {
-			AUTO_FREE char *path = path_join(*a, names.v[i]);
-
-			add_file(v, path, /* beside= */ false);
-		}
 	}
 	TRY(v->l->store->ops->notes(v->l->store, on_note, v, err));
 	anchors_sort(v);
@@ -125,7 +172,10 @@ static void check_lines(struct verifying *v, struct anchor *a, bool *ret_known, 
 			*ret_bad |= c == NOTE_BAD;
 			*ret_known |= own && c != NOTE_OTHER_KEY;
 			a->good |= own && c == NOTE_GOOD;
-			a->cosigned += c == NOTE_GOOD && key->type == NOTE_COSIGNATURE;
+			if (c == NOTE_GOOD && key->type == NOTE_COSIGNATURE) {
+				a->cosigned++;
+				a->vouched |= k < v->given;
+			}
 		}
 }
 
@@ -192,6 +242,7 @@ static void keep(struct verifying *v, const struct anchor *a)
 							     .at_ms = a->at_ms,
 							     .holds = a->holds,
 							     .beside = a->beside,
+							     .vouched = a->vouched,
 							     .cosigned = a->cosigned };
 }
 
@@ -216,6 +267,7 @@ int anchors_trust(struct verifying *v, struct err *err)
 
 		TRY(note_key_parse(sv_of(*k), &key, err));
 		*VEC_ADD(&v->vkeys) = key;
+		v->given++;
 	}
 	return 0;
 }
@@ -230,7 +282,7 @@ void anchors_finish(struct verifying *v)
 		judge(v, a);
 		if (!a->kept)
 			keep(v, a);
-		if (a->holds && !a->beside)
+		if (a->holds && (!a->beside || a->vouched))
 			newest = a; /* they are in order of size */
 	}
 	forks(v);

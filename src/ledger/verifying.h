@@ -30,7 +30,7 @@ struct anchor {
 	uint8_t root[SHA256_LEN]; /* ours at its size */
 	int64_t at_ms;            /* of the last entry it covers */
 	size_t cosigned;
-	bool readable, beside, kept, have_root, good, holds;
+	bool readable, beside, kept, have_root, good, holds, vouched;
 	char *fault; /* why it can't be read */
 };
 
@@ -68,6 +68,7 @@ struct verifying {
 
 	struct ledger_keys keys;
 	struct note_keys vkeys;
+	size_t given; /* the first of them: those that the caller trusts */
 	json_t *policy;
 	struct runs runs;
 	struct {

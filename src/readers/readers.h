@@ -18,7 +18,7 @@
  */
 #pragma once
 
-#include "base/str.h"
+#include "model/model.h"
 
 struct err;
 
@@ -161,3 +161,48 @@ struct amd_smi_version {
 };
 int amd_smi_version_read(struct sv text, struct amd_smi_version *ret, struct err *err) MUST_USE;
 void amd_smi_version_release(struct amd_smi_version *v);
+
+/* ---- other load generators
+ * ------------------------------------------------------------------------- */
+
+/*
+ * Results of vLLM's `bench serve` and `bench latency`, GuideLLM, AIPerf (and GenAI-Perf's analyze
+ * table), inference-perf and LLMPerf, each in its own form. Known by their members, never by the
+ * file's name; another version than those known is refused.
+ *
+ * A value gets a metric's name of ours (twice-load(1)) only where the two mean the same, or where
+ * its samples or other values of the file let it be worked out; `note` says how. All of these tools
+ * count from the sending of a request, so none has our "ttft" and "e2e": theirs are
+ * "ttft_from_start" and "e2e_from_start". What has no name of ours keeps `name` NULL, and `note`
+ * says why.
+ */
+struct loadgen_value {
+	char *name;   /* ours, "tpot.p99"; NULL: none means this */
+	char *theirs; /* "p99_tpot_ms"; NULL: worked out here */
+	enum unit unit;
+	double value;
+	char *note; /* NULL: the same thing under the same definition */
+};
+struct loadgen_values {
+	struct loadgen_value *v;
+	size_t n, room;
+};
+struct loadgen_run {
+	char *label; /* "rate 10, at most 32 at a time"; NULL: one run, nothing said */
+	int64_t ok, failed, unended; /* requests; -1: not said. unended: cancelled or cut off */
+	struct loadgen_values values;
+	char *limited; /* why this is no measurement at the rate asked for; NULL: nothing says so */
+};
+struct loadgen_runs {
+	struct loadgen_run *v;
+	size_t n, room;
+};
+struct loadgen {
+	const char *tool, *form; /* "vLLM bench serve", "JSON with samples" */
+	char *version, *model;   /* as the file says; NULL: it doesn't */
+	struct loadgen_runs runs;
+	struct strs notes; /* what the reader of the numbers has to know */
+};
+bool loadgen_sniff(struct sv text);
+int loadgen_read(struct sv text, struct loadgen *ret, struct err *err) MUST_USE;
+void loadgen_release(struct loadgen *g);

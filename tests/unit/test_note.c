@@ -92,6 +92,11 @@ static void what_is_no_note_is_refused(void)
 		"te\x01xt\n\n\xe2\x80\x94 n AAAAAAAA\n",
 		"\xff\n\n\xe2\x80\x94 n AAAAAAAA\n",
 		"text\n\n\xe2\x80\x94 n AAAAAAAA",
+		/* as long as a cosignature, and no base64 */
+		"text\n\n\xe2\x80\x94 n "
+		"AAAA@"
+		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+		"AAAAAAAAAAAAAAAAAAAAAAA=\n",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
