@@ -133,6 +133,9 @@ static const struct {
 	{ "glsa_", 20 },
 };
 
+/* Characters after which a token without a digit, or without a letter, is given up. */
+enum { NOT_RANDOM = 512 };
+
 static bool token_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.' || c == '/' ||
@@ -143,12 +146,20 @@ static bool token_char(char c)
 static size_t known_token(const char *p, size_t n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
-		size_t k = strlen(prefixes[i].start), len = k;
+		const char *start = prefixes[i].start;
+		size_t k, len;
 		bool digit = false, letter = false;
 
-		if (n < k || memcmp(p, prefixes[i].start, k) != 0)
+		if (*p != *start)
+			continue;
+		k = len = strlen(start);
+		if (n < k || memcmp(p, start, k) != 0)
 			continue;
 		while (len < n && token_char(p[len])) {
+			/* Long text that does not look random is none: not looked through again
+			 * and again. */
+			if (len - k > NOT_RANDOM && k <= 4 && !(digit && letter))
+				break;
 			digit |= isdigit((unsigned char)p[len]) != 0;
 			letter |= isalpha((unsigned char)p[len]) != 0;
 			len++;
@@ -296,6 +307,8 @@ char *redact_text(struct sv t, size_t *ret_hits)
 				!(isalnum((unsigned char)*p) || strchr("_-.", *p));
 
 		len = *p == '-' ? key_block(p, n) : 0;
+		/* Every known beginning is a letter or a digit. */
+		word_start = word_start && isalnum((unsigned char)*p);
 		if (!len && word_start)
 			len = known_token(p, n);
 		if (!len && word_start)

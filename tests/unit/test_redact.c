@@ -191,5 +191,27 @@ static void twice_is_the_same_as_once(void)
 	free(b);
 }
 
-TEST_MAIN(TEST(names_that_say_credential), TEST(fifty_kinds_of_secrets_go),
-	  TEST(ordinary_text_stays), TEST(twice_is_the_same_as_once))
+/* Each of these once took time with the square of its length. */
+static void hostile_text_takes_no_time(void)
+{
+	static const char *const parts[] = { "eyJ.",    "-----BEGIN ", "s.s.",
+					     "bearer ", "://a:",       "token=",
+					     "a=",      "?",           "password: \"" };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		size_t n = strlen(parts[i]), total = 2 * MIB / n * n;
+		char *text = xmalloc(total), *out;
+
+		for (size_t k = 0; k < total; k += n)
+			memcpy(text + k, parts[i], n);
+		/* The limit of a test is the only clock here. */
+		out = redact_text((struct sv){ text, total }, NULL);
+		CHECK(out);
+		free(out);
+		free(text);
+	}
+}
+
+TEST_MAIN(TEST(hostile_text_takes_no_time), TEST(names_that_say_credential),
+	  TEST(fifty_kinds_of_secrets_go), TEST(ordinary_text_stays),
+	  TEST(twice_is_the_same_as_once))
