@@ -112,12 +112,14 @@ static void exclude(const struct contract *c, struct rep *r)
 		r->reason = xasprintf("host_busy: other work took %.0f %% of the processors",
 				      100 * busy->value);
 	}
+	/* A check that found such a cause begins its reason with the cause's name. */
 	for (size_t i = 0; i < r->outcomes.n && r->state == REP_OK; i++) {
 		const struct outcome *o = &r->outcomes.v[i];
 
-		if (c->gates.exclude & 1u << EXCLUDE_CLIENT_LIMITED &&
-		    o->result == RESULT_DOUBTFUL && o->reason &&
-		    str_starts(o->reason, "client_limited")) {
+		for (int k = 0; k < EXCLUDE_N && o->result == RESULT_DOUBTFUL && o->reason; k++) {
+			if (!(c->gates.exclude & 1u << k) || r->state != REP_OK ||
+			    !str_starts(o->reason, exclude_cause_name((enum exclude_cause)k)))
+				continue;
 			r->state = REP_EXCLUDED;
 			r->reason = xstrdup(o->reason);
 		}
