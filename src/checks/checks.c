@@ -10,7 +10,9 @@
 
 const struct check *const checks[] = {
 	&check_allreduce,
+	&check_collective,
 	&check_cpus,
+	&check_ecc,
 	&check_gpus,
 	&check_host,
 	&check_import,
@@ -89,10 +91,9 @@ static void hold_to_its_numbers(struct outcome *o)
 			ends(o, RESULT_ERROR, "%s has no number", o->measured.v[i].name);
 }
 
-int check_run(const struct check_ctx *ctx, const struct contract_check *k, struct outcome *ret,
-	      struct err *err)
+int check_run_as(const struct check_ctx *ctx, const struct check *c, const struct contract_check *k,
+		 struct outcome *ret, struct err *err)
 {
-	const struct check *c = find(k->schema);
 	struct outcome o CLEANUP(outcome_release) = { 0 };
 	int64_t start = clock_ns();
 	int rc;
@@ -103,16 +104,11 @@ int check_run(const struct check_ctx *ctx, const struct contract_check *k, struc
 	o.owner = xstrdup(k->owner);
 	o.result = RESULT_ERROR;
 	o.reason = xstrdup("the check did not say how it ended");
-	if (c)
-		rc = c->run(ctx, k->conf, &o, err);
-	else if (k->schema == &command_schema)
-		rc = run_command(ctx, k, &o, err);
-	else
-		rc = bail(err, ERR_BUG, "no check '%s'", k->schema->name);
+	rc = c ? c->run(ctx, k->conf, &o, err) : run_command(ctx, k, &o, err);
 	if (rc < 0) {
 		if (err->code == ERR_INTERRUPTED || err->code == ERR_BUG)
 			return rc;
-		rc = ends_err(&o, RESULT_ERROR, err);
+		TRY(ends_err(&o, RESULT_ERROR, err));
 	}
 	o.took_ns = clock_ns() - start;
 	hold_to_its_numbers(&o);
@@ -123,6 +119,16 @@ int check_run(const struct check_ctx *ctx, const struct contract_check *k, struc
 	*ret = o;
 	o = (struct outcome){ 0 };
 	return 0;
+}
+
+int check_run(const struct check_ctx *ctx, const struct contract_check *k, struct outcome *ret,
+	      struct err *err)
+{
+	const struct check *c = find(k->schema);
+
+	if (!c && k->schema != &command_schema)
+		return bail(err, ERR_BUG, "no check '%s'", k->schema->name);
+	return check_run_as(ctx, c, k, ret, err);
 }
 
 int workload_rep(const struct check_ctx *ctx, struct rep *r, struct err *err)

@@ -10,9 +10,8 @@
  *	TRY(workload_rep(&ctx, &r, err));                         one fresh start, measured
  *
  * What the workload or the machine did wrong is an outcome (FAIL, SKIP, ERROR, DOUBTFUL with a
- * reason),
- * never an error of these functions: they fail only when interrupted (-ERR_INTERRUPTED) or when the
- * scratch folder can't be used.
+ * reason), never an error of these functions: they fail only when interrupted (-ERR_INTERRUPTED)
+ * or when the scratch folder can't be used.
  */
 #pragma once
 
@@ -33,14 +32,14 @@ struct check_ctx {
 	const struct contract *contract;
 	const char *dir;     /* the contract's folder, absolute */
 	const char *work;    /* scratch folder of this check or repetition; exists, empty */
+	const char *root;    /* "/sys" and "/proc" below this; NULL: the real ones */
 	const char *libexec; /* where helper programs lie; NULL: the built-in places */
 	const struct pairs *environment; /* for every process of the workload */
 	const volatile int *cancel;
-	const char
-		*golden; /* file of golden answers of the accepted run or first repetition; NULL */
+	/* File of golden answers: the accepted run's or the first repetition's. NULL: none. */
+	const char *golden;
 	void (*progress)(void *arg, const struct check_progress *p); /* may be NULL */
-	/* The workload's process is up (and, for a server, ready): may be looked at. May be NULL.
-	 * */
+	/* The process is up (and, for a server, ready): may be looked at. May be NULL. */
 	void (*started)(void *arg, pid_t pid);
 	void *arg;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes of the workload, the machine meanwhile, HTTP for control. */
+/* Processes of the workload, what they leave behind, HTTP for control. */
 #include "checks/inner.h"
 
 #include "base/clock.h"
@@ -9,9 +9,8 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <errno.h>
-#include <math.h>
+#include <fcntl.h>
 #include <netinet/in.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,45 +39,95 @@ char *ctx_path(const struct check_ctx *ctx, const char *name)
 	return path_join(ctx->work, name);
 }
 
+/* A log may hold anything; a NUL would end it. Takes the text. */
+static int keep(const char *path, struct evidences *to, const char *label, const char *media_type,
+		struct str *text, struct err *err)
+{
+	AUTO_FREE char *clean = NULL;
+
+	for (size_t i = 0; i < text->n; i++)
+		if (text->p[i] == '\0')
+			text->p[i] = '?';
+	clean = redact_text(sv_str(text), NULL);
+	TRY(file_write(path, clean, strlen(clean), 0600, err));
+	evidences_add(to, label, media_type, path);
+	return 0;
+}
+
 int keep_text(const struct check_ctx *ctx, struct evidences *to, const char *label, struct sv text,
 	      struct err *err)
 {
 	AUTO_FREE char *path = ctx_path(ctx, label);
-	AUTO_FREE char *clean = NULL;
+	struct str copy CLEANUP(str_release) = { 0 };
 
-	if (!text.n)
+	str_addsv(&copy, text);
+	return text.n ? keep(path, to, label, "text/plain", &copy, err) : 0;
+}
+
+enum { KEPT_MOST = 64 * 1024 * 1024 };
+
+/* A whole file, or its two ends with a line between them. */
+static int read_ends(const char *path, struct str *ret, struct err *err)
+{
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *buf = xmalloc(MIB);
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), left_out = size - KEPT_MOST, at = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return bail_sys(err, "cannot open '%s'", path);
+	while ((n = pread(fd, buf, MIB, at)) > 0 && ret->n < KEPT_MOST) {
+		str_addn(ret, buf, (size_t)n);
+		at += n;
+		if (left_out <= 0 || at < KEPT_MOST / 2)
+			continue;
+		str_addf(ret, "\n[%lld bytes left out]\n", (long long)left_out);
+		at += left_out;
+		left_out = 0;
+	}
+	return n < 0 ? bail_sys(err, "cannot read '%s'", path) : 0;
+}
+
+int keep_file(const struct check_ctx *ctx, struct evidences *to, const char *label,
+	      const char *media_type, const char *path, struct err *err)
+{
+	AUTO_FREE char *name = xasprintf("kept.%s", label);
+	AUTO_FREE char *kept = ctx_path(ctx, name);
+	struct str text CLEANUP(str_release) = { 0 };
+
+	if (!file_exists(path))
 		return 0;
-	clean = redact_text(text, NULL);
-	TRY(file_write(path, clean, strlen(clean), 0600, err));
-	evidences_add(to, label, "text/plain", path);
-	return 0;
+	TRY(read_ends(path, &text, err));
+	return keep(kept, to, label, media_type, &text, err);
 }
 
 char *tail_of(const char *path, size_t n)
 {
-	struct err err = ERR_INIT;
-	AUTO_FREE char *text = NULL;
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	char buf[16 * KIB];
+	ssize_t got = fd < 0 ? -1 : pread(fd, buf, sizeof(buf), MAX(size - (off_t)sizeof(buf), 0));
 	AUTO_FREE char *redacted = NULL;
-	struct sv v;
-	size_t len;
+	struct sv v, line, last = { NULL, 0 };
 
-	if (file_read(path, 64 * MIB, &text, &len, &err) < 0)
+	if (got <= 0)
 		return xstrdup("");
-	v = sv_trim((struct sv){ text, len });
-	if (v.n > n) {
-		v.p += v.n - n;
-		v.n = n;
-	}
-	/* The last line says most: begin at a line when there is one. */
-	for (size_t i = v.n; i-- > 0;) {
-		if (v.p[i] == '\n') {
-			v.p += i + 1;
-			v.n -= i + 1;
-			break;
-		}
-	}
-	redacted = redact_text(v, NULL);
-	return text_clean(sv_of(redacted));
+	for (ssize_t i = 0; i < got; i++)
+		if (buf[i] == '\0')
+			buf[i] = '?';
+	/* The last line that is not empty says most. Redacted whole, so that no half of a secret
+	 * is left. */
+	redacted = redact_text((struct sv){ buf, (size_t)got }, NULL);
+	for (v = sv_of(redacted); sv_line(&v, &line);)
+		if (sv_trim(line).n)
+			last = sv_trim(line);
+	last.n = MIN(last.n, n);
+	return text_clean(last);
+}
+
+char *ctx_system(const struct check_ctx *ctx, const char *path)
+{
+	return xasprintf("%s%s", ctx->root ? ctx->root : "", path);
 }
 
 int free_port(struct err *err)
@@ -91,55 +140,6 @@ int free_port(struct err *err)
 	    getsockname(fd, (struct sockaddr *)&a, &n) < 0)
 		return bail_sys(err, "cannot find a free port");
 	return ntohs(a.sin_port);
-}
-
-static void stat_ticks(uint64_t *busy, uint64_t *total)
-{
-	AUTO_FREE char *line = file_first_line("/proc/stat");
-	struct sv rest = sv_of(line), word;
-	uint64_t v;
-
-	*busy = *total = 0;
-	if (!sv_word(&rest, &word) || !sv_is(word, "cpu"))
-		return;
-	/* user nice system idle iowait irq softirq steal: proc(5). guest is in user already. */
-	for (int i = 0; i < 8 && sv_word(&rest, &word) && sv_to_u64(word, &v); i++) {
-		*total += v;
-		if (i != 3 && i != 4)
-			*busy += v;
-	}
-}
-
-int64_t self_cpu_ns(void)
-{
-	struct rusage a, b;
-
-	(void)getrusage(RUSAGE_SELF, &a);
-	(void)getrusage(RUSAGE_CHILDREN, &b);
-	return ((int64_t)a.ru_utime.tv_sec + a.ru_stime.tv_sec + b.ru_utime.tv_sec +
-		b.ru_stime.tv_sec) *
-		       NS_PER_S +
-	       ((int64_t)a.ru_utime.tv_usec + a.ru_stime.tv_usec + b.ru_utime.tv_usec +
-		b.ru_stime.tv_usec) *
-		       NS_PER_US;
-}
-
-void watch_start(struct watch *w)
-{
-	w->start_ns = clock_ns();
-	stat_ticks(&w->busy, &w->total);
-}
-
-double watch_others(const struct watch *w, int64_t own_ns)
-{
-	uint64_t busy, total;
-	double ticks = (double)sysconf(_SC_CLK_TCK), others;
-
-	stat_ticks(&busy, &total);
-	if (!total || total <= w->total)
-		return NAN;
-	others = (double)(busy - w->busy) / ticks - (double)own_ns / 1e9;
-	return MAX(0.0, MIN(1.0, others / ((double)(total - w->total) / ticks)));
 }
 
 static size_t on_body(char *p, size_t size, size_t n, void *arg)

@@ -320,6 +320,7 @@ struct serve_spec {
 };
 
 enum endpoint_kind { ENDPOINT_CHAT, ENDPOINT_COMPLETIONS, ENDPOINT_PLAIN };
+enum answers_match { ANSWERS_EXACT, ANSWERS_PREFIX };
 enum arrival_kind { ARRIVAL_POISSON, ARRIVAL_CONSTANT, ARRIVAL_GAMMA, ARRIVAL_CLOSED };
 struct arrival_spec {
 	double poisson, constant, gamma; /* requests a second; NAN when not this one */
@@ -348,7 +349,7 @@ struct load_spec {
 	char *key_env; /* NAME of the variable that holds the API key; the key is never kept */
 	struct {
 		char *golden; /* "accepted" (the accepted run's) or a file; default "accepted" */
-		int match;    /* 0 exact, 1 prefix */
+		int match;    /* enum answers_match */
 	} answers;
 	struct {
 		int64_t ttft_ns, tpot_ns, itl_ns, e2e_ns; /* 0: none */

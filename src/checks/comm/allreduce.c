@@ -4,14 +4,13 @@
 
 #include "base/err.h"
 #include "base/file.h"
-#include "readers/readers.h"
-#include <math.h>
 #include <unistd.h>
 
 struct allreduce_conf {
 	int64_t ranks, iterations, limit_ns, min_bytes, max_bytes;
 	struct argv launcher;
 	struct limits busbw;
+	double dip;
 };
 
 static const struct field allreduce_fields[] = {
@@ -28,6 +27,9 @@ static const struct field allreduce_fields[] = {
 	      .help = "else mpirun --oversubscribe --bind-to none -np RANKS"),
 	FIELD(allreduce_conf, busbw, .type = FIELD_LIMITS, .unit = UNIT_BYTES_PER_S,
 	      .help = "limits by message size: \"1 MiB\": \">= 0.1 GB/s\""),
+	FIELD(allreduce_conf, dip, .type = FIELD_QUANTITY, .unit = UNIT_RATIO, .min = "0.1 %",
+	      .max = "100 %",
+	      .help = "most that a larger message may be slower than the best smaller one"),
 	FIELD_AS("limit", allreduce_conf, limit_ns, .type = FIELD_DURATION, .def = "2 min",
 		 .min = "1 s", .help = "time it may take"),
 	{ 0 },
@@ -39,13 +41,7 @@ static int allreduce_valid(void *conf, struct err *err)
 
 	if (c->min_bytes > c->max_bytes)
 		return bail(err, ERR_PARSE, "'min' is more than 'max'");
-	for (size_t i = 0; i < c->busbw.n; i++) {
-		double v;
-		enum unit u;
-
-		if (!quantity_parse(sv_of(c->busbw.v[i].name), &v, &u) || u != UNIT_BYTES)
-			return bail(err, ERR_PARSE, "busbw: '%s' is no size", c->busbw.v[i].name);
-	}
+	TRY(comm_limits_valid(&c->busbw, err));
 	return 0;
 }
 
@@ -93,52 +89,6 @@ static int command(const struct check_ctx *ctx, const struct allreduce_conf *c, 
 	return 0;
 }
 
-static double busbw(const struct nccl_row *row)
-{
-	double best = NAN;
-
-	if (row && !isnan(row->out.busbw))
-		best = row->out.busbw;
-	if (row && !isnan(row->in.busbw))
-		best = isnan(best) ? row->in.busbw : MIN(best, row->in.busbw);
-	return best;
-}
-
-static int judge(const struct allreduce_conf *c, const struct nccl_tests *t, struct outcome *o)
-{
-	for (size_t i = 0; i < t->rows.n; i++) {
-		AUTO_FREE char *name =
-			xasprintf("allreduce.busbw.%llu", (unsigned long long)t->rows.v[i].bytes);
-
-		measurements_add(&o->measured, name, UNIT_BYTES_PER_S, HIGHER_IS_BETTER,
-				 busbw(&t->rows.v[i]));
-	}
-	if (t->wrong_total > 0)
-		return ends(o, RESULT_FAIL, "%lld elements are wrong", (long long)t->wrong_total);
-	if (!t->checked)
-		return ends(o, RESULT_ERROR, "the results were not compared");
-	if (!t->complete)
-		return ends(o, RESULT_ERROR, "the output is not whole: %s", t->why_not);
-	for (size_t i = 0; i < c->busbw.n; i++) {
-		AUTO_FREE char *limit = limit_text(&c->busbw.v[i].limit);
-		AUTO_FREE char *got = NULL;
-		double bytes, v;
-		enum unit u;
-
-		(void)quantity_parse(sv_of(c->busbw.v[i].name), &bytes, &u);
-		v = busbw(nccl_tests_row(t, (uint64_t)bytes));
-		if (isnan(v))
-			return ends(o, RESULT_ERROR, "no message of %s was measured",
-				    c->busbw.v[i].name);
-		got = quantity_text(v, UNIT_BYTES_PER_S);
-		if (!limit_holds(&c->busbw.v[i].limit, v))
-			return ends(o, RESULT_FAIL, "busbw at %s is %s, limit %s",
-				    c->busbw.v[i].name, got, limit);
-	}
-	o->result = RESULT_PASS;
-	return 0;
-}
-
 static int allreduce_run(const struct check_ctx *ctx, const void *conf, struct outcome *o,
 			 struct err *err)
 {
@@ -146,9 +96,7 @@ static int allreduce_run(const struct check_ctx *ctx, const void *conf, struct o
 	AUTO_FREE char *program = helper(ctx);
 	struct strs argv CLEANUP(strs_release) = { 0 }, env CLEANUP(strs_release) = { 0 };
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };
-	struct nccl_tests t CLEANUP(nccl_tests_release) = { 0 };
 	struct proc_spec ps = { .limit_ns = c->limit_ns, .cancel = ctx->cancel, .cwd = ctx->work };
-	AUTO_FREE char *how = NULL;
 
 	if (!program)
 		return ends(o, RESULT_SKIP, "twice was built without MPI (no twice-allreduce)");
@@ -161,16 +109,7 @@ static int allreduce_run(const struct check_ctx *ctx, const void *conf, struct o
 		return ends_err(o, err->code == ERR_NOT_FOUND ? RESULT_SKIP : RESULT_ERROR, err);
 	TRY(keep_text(ctx, &o->evidence, "stdout.txt", sv_str(&done.out), err));
 	TRY(keep_text(ctx, &o->evidence, "stderr.txt", sv_str(&done.err), err));
-	how = proc_how(&done);
-	if (nccl_tests_read(sv_str(&done.out), &t, err) < 0) {
-		err_clear(err);
-		return ends(o, done.timed_out || proc_ok(&done) ? RESULT_ERROR : RESULT_FAIL,
-			    "no results (%s)", how);
-	}
-	TRY(judge(c, &t, o));
-	if (o->result == RESULT_PASS && !proc_ok(&done))
-		return ends(o, RESULT_FAIL, "ended with %s", how);
-	return 0;
+	return comm_judge(ctx, &done, "allreduce", &(struct comm_limits){ &c->busbw, c->dip }, o);
 }
 
 const struct check check_allreduce = {

@@ -9,9 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "stat/stat.h"
-#include <math.h>
 #include <pthread.h>
-#include <sched.h>
 
 struct bandwidth_conf {
 	int64_t size_bytes, threads, repeats;
@@ -31,29 +29,61 @@ static const struct field bandwidth_fields[] = {
 	{ 0 },
 };
 
+/* Threads begin when all of them are there, or end when one could not be made. */
+enum state { WAIT, GO, QUIT };
+
+struct start {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	enum state state;
+};
+
 struct part {
 	double *a, *b, *c;
 	size_t from, to;
+	struct start *start;
 	pthread_barrier_t *gate;
-	int64_t repeats;
+	const bool *enough; /* written between two gates only */
 	uint64_t wrong;
-	const volatile int *cancel;
 };
+
+static enum state wait_start(struct start *s)
+{
+	enum state now;
+
+	(void)pthread_mutex_lock(&s->lock);
+	while (s->state == WAIT)
+		(void)pthread_cond_wait(&s->changed, &s->lock);
+	now = s->state;
+	(void)pthread_mutex_unlock(&s->lock);
+	return now;
+}
+
+static void set_start(struct start *s, enum state to)
+{
+	(void)pthread_mutex_lock(&s->lock);
+	s->state = to;
+	(void)pthread_cond_broadcast(&s->changed);
+	(void)pthread_mutex_unlock(&s->lock);
+}
 
 static void *work(void *arg)
 {
 	struct part *p = arg;
 	const double s = 3;
 
+	if (wait_start(p->start) == QUIT)
+		return NULL;
 	/* First touch by the thread that uses it: NUMA places it there. */
 	for (size_t i = p->from; i < p->to; i++) {
 		p->a[i] = 0;
 		p->b[i] = (double)(i & 1023);
 		p->c[i] = (double)(i & 511);
 	}
-	(void)pthread_barrier_wait(p->gate);
-	for (int64_t r = 0; r < p->repeats; r++) {
+	for (;;) {
 		(void)pthread_barrier_wait(p->gate);
+		if (*p->enough)
+			break;
 		for (size_t i = p->from; i < p->to; i++)
 			p->a[i] = p->b[i] + s * p->c[i];
 		(void)pthread_barrier_wait(p->gate);
@@ -63,60 +93,78 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Median and best of the passes; NAN when a thread could not be made. */
-static int triad(const struct bandwidth_conf *conf, unsigned threads, double *ret_samples,
-		 uint64_t *ret_wrong, struct err *err)
+static unsigned make_threads(struct part *parts, pthread_t *ids, unsigned wanted)
 {
+	unsigned made = 0;
+
+	while (made < wanted && pthread_create(&ids[made], NULL, work, &parts[made]) == 0)
+		made++;
+	return made;
+}
+
+/* The passes, timed from here; how many were made before somebody interrupted. */
+static int64_t passes(const struct check_ctx *ctx, const struct bandwidth_conf *conf, size_t n,
+		      pthread_barrier_t *gate, bool *enough, double *ret_samples)
+{
+	int64_t r = 0;
+
+	for (; r < conf->repeats && !*ctx->cancel; r++) {
+		int64_t start;
+
+		report(ctx, "triad", "", (double)r / (double)conf->repeats, -1);
+		(void)pthread_barrier_wait(gate);
+		start = clock_ns();
+		(void)pthread_barrier_wait(gate);
+		ret_samples[r] =
+			3.0 * (double)n * sizeof(double) / ((double)(clock_ns() - start) / 1e9);
+	}
+	*enough = true;
+	(void)pthread_barrier_wait(gate);
+	return r;
+}
+
+static int triad(const struct check_ctx *ctx, const struct bandwidth_conf *conf, unsigned threads,
+		 double *ret_samples, uint64_t *ret_wrong, struct err *err)
+{
+	struct start start = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, WAIT };
 	size_t n = (size_t)conf->size_bytes / sizeof(double);
-	double *mem = aligned_alloc(4096, (3 * n * sizeof(double) + 4095) / 4096 * 4096);
+	AUTO_FREE double *mem = aligned_alloc(4096, (3 * n * sizeof(double) + 4095) / 4096 * 4096);
 	AUTO_FREE struct part *parts = xcalloc(threads, sizeof(*parts));
 	AUTO_FREE pthread_t *ids = xcalloc(threads, sizeof(*ids));
 	pthread_barrier_t gate;
-	unsigned made = 0;
+	bool enough = false;
+	int64_t made_passes = 0;
+	unsigned made;
 
 	if (!mem)
 		return bail(err, ERR_LIMIT, "no memory for three arrays of %lld bytes",
 			    (long long)conf->size_bytes);
 	(void)pthread_barrier_init(&gate, NULL, threads + 1);
-	for (; made < threads; made++) {
-		parts[made] = (struct part){ mem,
-					     mem + n,
-					     mem + 2 * n,
-					     n * made / threads,
-					     n * (made + 1) / threads,
-					     &gate,
-					     conf->repeats,
-					     0,
-					     NULL };
-		if (pthread_create(&ids[made], NULL, work, &parts[made]) != 0)
-			break;
-	}
-	if (made < threads) {
-		/* Those that wait at the gate can't be released without the others: end them. */
-		for (unsigned i = 0; i < made; i++)
-			(void)pthread_cancel(ids[i]);
-		for (unsigned i = 0; i < made; i++)
-			(void)pthread_join(ids[i], NULL);
-		free(mem);
-		return bail(err, ERR_LIMIT, "cannot start %u threads", threads);
-	}
-	(void)pthread_barrier_wait(&gate);
-	for (int64_t r = 0; r < conf->repeats; r++) {
-		int64_t start;
-
-		(void)pthread_barrier_wait(&gate);
-		start = clock_ns();
-		(void)pthread_barrier_wait(&gate);
-		ret_samples[r] =
-			3.0 * (double)n * sizeof(double) / ((double)(clock_ns() - start) / 1e9);
-	}
+	for (unsigned i = 0; i < threads; i++)
+		parts[i] = (struct part){ mem,
+					  mem + n,
+					  mem + 2 * n,
+					  n * i / threads,
+					  n * (i + 1) / threads,
+					  &start,
+					  &gate,
+					  &enough,
+					  0 };
+	made = make_threads(parts, ids, threads);
+	set_start(&start, made == threads ? GO : QUIT);
+	if (made == threads)
+		made_passes = passes(ctx, conf, n, &gate, &enough, ret_samples);
 	*ret_wrong = 0;
-	for (unsigned i = 0; i < threads; i++) {
+	for (unsigned i = 0; i < made; i++) {
 		(void)pthread_join(ids[i], NULL);
 		*ret_wrong += parts[i].wrong;
 	}
 	(void)pthread_barrier_destroy(&gate);
-	free(mem);
+	if (made < threads)
+		return bail(err, ERR_LIMIT, "only %u of %u threads could be started", made,
+			    threads);
+	if (made_passes < conf->repeats)
+		return bail(err, ERR_INTERRUPTED, "interrupted");
 	return 0;
 }
 
@@ -127,15 +175,12 @@ static int bandwidth_run(const struct check_ctx *ctx, const void *conf, struct o
 	AUTO_FREE double *v = xcalloc((size_t)c->repeats, sizeof(double));
 	struct measurement *m;
 	uint64_t wrong = 0;
-	cpu_set_t set;
 	unsigned threads = (unsigned)c->threads;
 	double mid;
 
-	report(ctx, "triad", "", -1, -1);
 	if (!threads)
-		threads = sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set)
-								       : 1;
-	if (triad(c, threads, v, &wrong, err) < 0)
+		threads = MAX(cpus_usable(), 1u);
+	if (triad(ctx, c, threads, v, &wrong, err) < 0)
 		return ends_err(o, RESULT_ERROR, err);
 	mid = median(v, (size_t)c->repeats);
 	m = measurements_add(&o->measured, "memory_bandwidth", UNIT_BYTES_PER_S, HIGHER_IS_BETTER,

@@ -6,8 +6,6 @@
 #include "base/err.h"
 #include "base/file.h"
 #include <math.h>
-#include <sched.h>
-#include <unistd.h>
 
 struct cpus_conf {
 	struct limit count, quota;
@@ -31,26 +29,113 @@ static int cpus_valid(void *conf, struct err *err)
 	return 0;
 }
 
-/* Control group v2 "max 100000" or "60000 100000"; v1 in two files, -1 for no quota. */
-static double quota(void)
+/* "max 100000" or "60000 100000" of version 2. */
+static double quota_v2(const char *dir)
 {
-	AUTO_FREE char *v2 = file_first_line("/sys/fs/cgroup/cpu.max");
-	AUTO_FREE char *q = file_first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-	AUTO_FREE char *p = file_first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-	struct sv rest = sv_of(v2), a, b;
+	AUTO_FREE char *path = path_join(dir, "cpu.max");
+	AUTO_FREE char *line = file_first_line(path);
+	struct sv rest = sv_of(line), a, b;
 	int64_t x, y;
 
-	if (v2 && sv_word(&rest, &a) && sv_word(&rest, &b)) {
-		if (sv_is(a, "max"))
-			return INFINITY;
-		if (sv_to_i64(a, 1, INT64_MAX, &x) && sv_to_i64(b, 1, INT64_MAX, &y))
-			return (double)x / (double)y;
+	if (!sv_word(&rest, &a) || !sv_word(&rest, &b) || sv_is(a, "max"))
+		return INFINITY;
+	if (!sv_to_i64(a, 1, INT64_MAX, &x) || !sv_to_i64(b, 1, INT64_MAX, &y))
 		return NAN;
+	return (double)x / (double)y;
+}
+
+/* Two files of version 1, -1 for no quota. */
+static double quota_v1(const char *dir)
+{
+	AUTO_FREE char *quota_path = path_join(dir, "cpu.cfs_quota_us");
+	AUTO_FREE char *period_path = path_join(dir, "cpu.cfs_period_us");
+	AUTO_FREE char *quota = file_first_line(quota_path);
+	AUTO_FREE char *period = file_first_line(period_path);
+	int64_t x, y;
+
+	if (!quota || !period)
+		return INFINITY;
+	if (!sv_to_i64(sv_of(quota), -1, INT64_MAX, &x) ||
+	    !sv_to_i64(sv_of(period), 1, INT64_MAX, &y))
+		return NAN;
+	return x < 0 ? INFINITY : (double)x / (double)y;
+}
+
+static double memory_v2(const char *dir)
+{
+	AUTO_FREE char *path = path_join(dir, "memory.max");
+	AUTO_FREE char *line = file_first_line(path);
+	uint64_t v;
+
+	if (!line || streq(line, "max"))
+		return INFINITY;
+	return sv_to_u64(sv_of(line), &v) ? (double)v : NAN;
+}
+
+static double memory_v1(const char *dir)
+{
+	AUTO_FREE char *path = path_join(dir, "memory.limit_in_bytes");
+	AUTO_FREE char *line = file_first_line(path);
+	uint64_t v;
+
+	if (!line)
+		return INFINITY;
+	return sv_to_u64(sv_of(line), &v) ? (double)v : NAN;
+}
+
+/* The path of this process in the hierarchy of a controller (NULL: version 2); caller frees. */
+static char *group_path(const struct check_ctx *ctx, const char *controller)
+{
+	AUTO_FREE char *file = ctx_system(ctx, "/proc/self/cgroup");
+	AUTO_FREE char *text = NULL;
+	struct err err = ERR_INIT;
+	struct sv rest, line, id, names, name;
+	size_t n;
+
+	if (file_read(file, MIB, &text, &n, &err) < 0)
+		return NULL;
+	rest = (struct sv){ text, n };
+	while (sv_line(&rest, &line)) {
+		/* "4:cpu,cpuacct:/a/b", and "0::/a/b" for version 2: cgroups(7) */
+		if (!sv_split(&line, ':', &id) || !sv_split(&line, ':', &names))
+			continue;
+		if (!controller && !names.n)
+			return sv_dup(line);
+		while (controller && sv_split(&names, ',', &name))
+			if (sv_is(name, controller))
+				return sv_dup(line);
 	}
-	if (q && p && sv_to_i64(sv_of(q), -1, INT64_MAX, &x) &&
-	    sv_to_i64(sv_of(p), 1, INT64_MAX, &y))
-		return x < 0 ? INFINITY : (double)x / (double)y;
-	return NAN;
+	return NULL;
+}
+
+/* The least that any group on the way up grants. NAN: what is there can't be read. */
+static double lowest(const struct check_ctx *ctx, const char *controller, const char *base,
+		     double (*of)(const char *dir))
+{
+	AUTO_FREE char *group = group_path(ctx, controller);
+	AUTO_FREE char *top = ctx_system(ctx, base);
+	AUTO_FREE char *dir = xasprintf("%s%s", top, group ? group : "");
+	size_t least = strlen(top);
+	double low = INFINITY;
+
+	for (;;) {
+		double v = of(dir);
+
+		if (isnan(v))
+			return NAN;
+		low = MIN(low, v);
+		if (strlen(dir) <= least)
+			return low;
+		*strrchr(dir, '/') = '\0';
+	}
+}
+
+static double quota(const struct check_ctx *ctx)
+{
+	double a = lowest(ctx, NULL, "/sys/fs/cgroup", quota_v2);
+	double b = lowest(ctx, "cpu", "/sys/fs/cgroup/cpu", quota_v1);
+
+	return isnan(a) || isnan(b) ? NAN : MIN(a, b);
 }
 
 static int hold(struct outcome *o, const char *what, const struct limit *l, double got)
@@ -70,18 +155,17 @@ static int cpus_run(const struct check_ctx *ctx, const void *conf, struct outcom
 		    struct err *err)
 {
 	const struct cpus_conf *c = conf;
-	cpu_set_t set;
-	double n = NAN;
+	unsigned found = cpus_usable();
+	double n = found ? (double)found : NAN, granted = quota(ctx);
 
-	(void)ctx;
 	(void)err;
 	o->result = RESULT_PASS;
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		n = CPU_COUNT(&set);
 	measurements_add(&o->measured, "cpus", UNIT_COUNT, HIGHER_IS_BETTER, n);
+	if (isfinite(granted))
+		measurements_add(&o->measured, "cpu_quota", UNIT_COUNT, HIGHER_IS_BETTER, granted);
 	(void)hold(o, "processors", &c->count, n);
 	if (o->result == RESULT_PASS)
-		(void)hold(o, "processor quota", &c->quota, quota());
+		(void)hold(o, "processor quota", &c->quota, granted);
 	return 0;
 }
 
@@ -107,10 +191,11 @@ static const struct field memory_fields[] = {
 	{ 0 },
 };
 
-static double memory_bytes(void)
+static double memory_bytes(const struct check_ctx *ctx)
 {
-	static const char *const limits[] = { "/sys/fs/cgroup/memory.max",
-					      "/sys/fs/cgroup/memory/memory.limit_in_bytes" };
+	AUTO_FREE char *path = ctx_system(ctx, "/proc/meminfo");
+	double a = lowest(ctx, NULL, "/sys/fs/cgroup", memory_v2);
+	double b = lowest(ctx, "memory", "/sys/fs/cgroup/memory", memory_v1);
 	struct err err = ERR_INIT;
 	AUTO_FREE char *text = NULL;
 	struct sv rest, line, word;
@@ -118,7 +203,7 @@ static double memory_bytes(void)
 	uint64_t v;
 	size_t n;
 
-	if (file_read("/proc/meminfo", MIB, &text, &n, &err) < 0)
+	if (isnan(a) || isnan(b) || file_read(path, MIB, &text, &n, &err) < 0)
 		return NAN;
 	rest = (struct sv){ text, n };
 	while (sv_line(&rest, &line)) {
@@ -128,28 +213,21 @@ static double memory_bytes(void)
 		if (sv_word(&line, &word) && sv_to_u64(word, &v))
 			total = (double)v * 1024; /* "kB" there is 1024 bytes: proc(5) */
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-		AUTO_FREE char *l = file_first_line(limits[i]);
-
-		if (l && sv_to_u64(sv_of(l), &v))
-			total = MIN(total, (double)v);
-	}
-	return total;
+	return isnan(total) ? NAN : MIN(total, MIN(a, b));
 }
 
 static int memory_run(const struct check_ctx *ctx, const void *conf, struct outcome *o,
 		      struct err *err)
 {
 	const struct memory_conf *c = conf;
-	double bytes = memory_bytes();
+	double bytes = memory_bytes(ctx);
 	AUTO_FREE char *got = quantity_text(bytes, UNIT_BYTES);
 	AUTO_FREE char *limit = limit_text(&c->size);
 
-	(void)ctx;
 	(void)err;
 	measurements_add(&o->measured, "memory", UNIT_BYTES, HIGHER_IS_BETTER, bytes);
 	if (isnan(bytes))
-		return ends(o, RESULT_ERROR, "/proc/meminfo cannot be read");
+		return ends(o, RESULT_ERROR, "the size of the memory cannot be read here");
 	if (!limit_holds(&c->size, bytes))
 		return ends(o, RESULT_FAIL, "memory is %s, limit %s", got, limit);
 	o->result = RESULT_PASS;

@@ -18,13 +18,15 @@ struct gpus_conf {
 static const struct field gpus_fields[] = {
 	FIELD(gpus_conf, count, .type = FIELD_LIMIT, .unit = UNIT_COUNT, .need = true,
 	      .help = "how many the driver shows"),
-	FIELD(gpus_conf, arch, .type = FIELD_STR, .help = "of each: gfx942, ... (AMD)"),
-	FIELD(gpus_conf, memory, .type = FIELD_LIMIT, .unit = UNIT_BYTES, .help = "of each (AMD)"),
+	FIELD(gpus_conf, arch, .type = FIELD_STR,
+	      .help = "of each: gfx942 (AMD), or the model: NVIDIA H200"),
+	FIELD(gpus_conf, memory, .type = FIELD_LIMIT, .unit = UNIT_BYTES,
+	      .help = "of each; only AMD's driver says it without its tools"),
 	{ 0 },
 };
 
 struct gpu {
-	char arch[48]; /* "" unknown */
+	char arch[48]; /* or model; "" unknown */
 	double bytes;  /* NAN unknown */
 };
 struct gpus {
@@ -65,9 +67,9 @@ static double bank_bytes(const char *node)
 	return sum > 0 ? sum : NAN;
 }
 
-static void find_amd(struct gpus *g)
+static void find_amd(const struct check_ctx *ctx, struct gpus *g)
 {
-	static const char nodes[] = "/sys/class/kfd/kfd/topology/nodes";
+	AUTO_FREE char *nodes = ctx_system(ctx, "/sys/class/kfd/kfd/topology/nodes");
 	struct strs names CLEANUP(strs_release) = { 0 };
 	struct err err = ERR_INIT;
 
@@ -95,15 +97,32 @@ static void find_amd(struct gpus *g)
 	}
 }
 
-static void find_nvidia(struct gpus *g)
+/* "Model: \t\t NVIDIA H200" in a folder a device: the driver's README, /proc/driver/nvidia. */
+static void find_nvidia(const struct check_ctx *ctx, struct gpus *g)
 {
+	AUTO_FREE char *dir = ctx_system(ctx, "/proc/driver/nvidia/gpus");
 	struct strs names CLEANUP(strs_release) = { 0 };
 	struct err err = ERR_INIT;
 
-	if (dir_list("/proc/driver/nvidia/gpus", &names, &err) < 0)
+	if (dir_list(dir, &names, &err) < 0)
 		return;
-	for (size_t i = 0; i < names.n && g->n < ARRAY_SIZE(g->v); i++)
-		g->v[g->n++].bytes = NAN;
+	for (size_t i = 0; i < names.n && g->n < ARRAY_SIZE(g->v); i++) {
+		AUTO_FREE char *path = xasprintf("%s/%s/information", dir, names.v[i]);
+		struct gpu *x = &g->v[g->n++];
+		AUTO_FREE char *text = NULL;
+		struct sv rest, line;
+		size_t n;
+
+		x->bytes = NAN;
+		if (file_read(path, MIB, &text, &n, &err) < 0)
+			continue;
+		rest = (struct sv){ text, n };
+		while (sv_line(&rest, &line))
+			if (sv_starts(line, "Model:"))
+				(void)snprintf(
+					x->arch, sizeof(x->arch), SV_FMT,
+					SV_ARG(sv_trim((struct sv){ line.p + 6, line.n - 6 })));
+	}
 }
 
 static int each(const struct gpus_conf *c, const struct gpus *g, struct outcome *o)
@@ -136,10 +155,9 @@ static int gpus_run(const struct check_ctx *ctx, const void *conf, struct outcom
 	AUTO_FREE char *limit = limit_text(&c->count);
 	struct gpus g = { 0 };
 
-	(void)ctx;
 	(void)err;
-	find_amd(&g);
-	find_nvidia(&g);
+	find_amd(ctx, &g);
+	find_nvidia(ctx, &g);
 	measurements_add(&o->measured, "gpus", UNIT_COUNT, HIGHER_IS_BETTER, (double)g.n);
 	if (!limit_holds(&c->count, (double)g.n))
 		return ends(o, RESULT_FAIL, "%zu GPUs found, limit %s", g.n, limit);

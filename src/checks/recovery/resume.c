@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A training job is killed and resumed. Three runs of it: whole; killed at a step; resumed. The
- * resumed
- * one must go on from a checkpoint (not from the start, no step left out), its losses must be
- * those of
- * the whole run at the same steps, and where the job reports a digest of its state, that too.
+ * resumed one must go on from a checkpoint (not from the start, no step left out), its losses
+ * must be those of the whole run at the same steps, and where the job reports a digest of its
+ * state, that too.
  */
 #include "checks/inner.h"
 
@@ -35,14 +34,6 @@ static const struct field resume_fields[] = {
 	{ 0 },
 };
 
-static const struct train_point *at_step(const struct train_stream *s, int64_t step)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].step == step && !isnan(s->v[i].loss))
-			return &s->v[i];
-	return NULL;
-}
-
 static const char *state(const struct train_stream *s, const char *key)
 {
 	const char *v = NULL;
@@ -53,43 +44,77 @@ static const char *state(const struct train_stream *s, const char *key)
 	return v;
 }
 
-static int first_new_step(const struct train_run *r, int64_t *ret_step, int64_t *ret_ns)
+/* The points that have a loss, in order; caller frees. */
+static size_t losses(const struct train_stream *s, const struct train_point ***ret)
 {
-	if (!r->stream.n)
-		return -1;
-	*ret_step = r->stream.v[0].step;
-	*ret_ns = r->stream.v[0].at_ns - r->started_ns;
-	return 0;
+	const struct train_point **v = xcalloc(s->n + 1, sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (!isnan(s->v[i].loss))
+			v[n++] = &s->v[i];
+	*ret = v;
+	return n;
 }
 
-static double largest_gap(const struct train_stream *whole, const struct train_stream *resumed,
-			  size_t *ret_compared)
+struct continuity {
+	size_t compared;
+	double gap;
+	int64_t broken; /* first step that is missing, repeated or out of order; -1: none */
+	int64_t ended;  /* last step of the resumed run */
+};
+
+/* From the resumed run's first step on both must report the same steps, one after the other. */
+static struct continuity follow(const struct train_stream *whole,
+				const struct train_stream *resumed)
 {
-	double gap = 0;
+	AUTO_FREE const struct train_point **a = NULL;
+	AUTO_FREE const struct train_point **b = NULL;
+	size_t n = losses(whole, &a), m = losses(resumed, &b), i = 0;
+	struct continuity c = { .broken = -1, .ended = m ? b[m - 1]->step : -1 };
 
-	*ret_compared = 0;
-	for (size_t i = 0; i < resumed->n; i++) {
-		const struct train_point *p = &resumed->v[i], *q = at_step(whole, p->step);
-
-		if (isnan(p->loss) || !q)
-			continue;
-		(*ret_compared)++;
-		gap = MAX(gap, fabs(p->loss - q->loss));
+	while (i < n && m && a[i]->step < b[0]->step)
+		i++;
+	for (size_t k = 0; k < m && i + k < n; k++) {
+		if (a[i + k]->step != b[k]->step) {
+			c.broken = MIN(a[i + k]->step, b[k]->step);
+			break;
+		}
+		c.compared++;
+		c.gap = MAX(c.gap, fabs(a[i + k]->loss - b[k]->loss));
 	}
-	return gap;
+	if (c.broken < 0 && i + m < n)
+		c.broken = a[i + m]->step; /* it ended too early */
+	else if (c.broken < 0 && i + m > n && m)
+		c.broken = b[n > i ? n - i : 0]->step; /* it went on too long */
+	return c;
+}
+
+static int same_state(const struct resume_conf *c, const struct train_run *whole,
+		      const struct train_run *resumed, struct outcome *o)
+{
+	const char *a = c->digest ? state(&whole->stream, c->digest) : NULL;
+	const char *b = c->digest ? state(&resumed->stream, c->digest) : NULL;
+
+	if (!c->digest)
+		return 0;
+	if (!a || !b)
+		return ends(o, RESULT_ERROR, "no '%s' was reported by the %s job", c->digest,
+			    a ? "resumed" : "whole");
+	if (!streq(a, b) && c->same_digest)
+		return ends(o, RESULT_FAIL, "the final state differs: %.12s, resumed %.12s", a, b);
+	return 0;
 }
 
 static int compare(const struct resume_conf *c, const struct train_run *whole,
 		   const struct train_run *killed, const struct train_run *resumed,
 		   struct outcome *o)
 {
-	int64_t last = killed->stream.v[killed->stream.n - 1].step, first, took;
-	AUTO_FREE char *limit = duration_text(c->within_ns);
-	size_t compared;
-	double gap;
+	const struct train_point *begin = &resumed->stream.v[0];
+	int64_t last = killed->stream.v[killed->stream.n - 1].step, first = begin->step;
+	int64_t took = begin->at_ns - resumed->started_ns;
+	struct continuity f = follow(&whole->stream, &resumed->stream);
 
-	if (first_new_step(resumed, &first, &took) < 0)
-		return ends(o, RESULT_FAIL, "the resumed job reported no step");
 	measurements_add(&o->measured, "recovery.resume", UNIT_NS, LOWER_IS_BETTER, (double)took);
 	measurements_add(&o->measured, "recovery.steps_repeated", UNIT_STEPS, LOWER_IS_BETTER,
 			 (double)(last - first + 1));
@@ -99,36 +124,27 @@ static int compare(const struct resume_conf *c, const struct train_run *whole,
 	if (first > last + 1)
 		return ends(o, RESULT_FAIL, "steps %lld to %lld were left out", (long long)last + 1,
 			    (long long)first - 1);
-	gap = largest_gap(&whole->stream, &resumed->stream, &compared);
-	if (!compared)
+	if (resumed->stream.bad_numbers)
+		return ends(o, RESULT_FAIL, "the loss is no number after the resume");
+	if (!f.compared && f.broken < 0)
 		return ends(o, RESULT_ERROR, "no loss could be compared");
-	measurements_add(&o->measured, "recovery.loss_gap", UNIT_NONE, LOWER_IS_BETTER, gap);
-	if (gap > c->loss_gap)
+	if (f.broken >= 0)
 		return ends(o, RESULT_FAIL,
-			    "the losses differ by %.3g at the same step, limit %.3g", gap,
+			    "step %lld is missing, repeated or out of order after the resume",
+			    (long long)f.broken);
+	measurements_add(&o->measured, "recovery.loss_gap", UNIT_NONE, LOWER_IS_BETTER, f.gap);
+	if (f.gap > c->loss_gap)
+		return ends(o, RESULT_FAIL,
+			    "the losses differ by %.3g at the same step, limit %.3g", f.gap,
 			    c->loss_gap);
-	if (resumed->stream.v[resumed->stream.n - 1].step !=
-	    whole->stream.v[whole->stream.n - 1].step)
-		return ends(o, RESULT_FAIL,
-			    "the resumed job ended at step %lld, the whole one at %lld",
-			    (long long)resumed->stream.v[resumed->stream.n - 1].step,
-			    (long long)whole->stream.v[whole->stream.n - 1].step);
-	if (c->digest) {
-		const char *a = state(&whole->stream, c->digest),
-			   *b = state(&resumed->stream, c->digest);
-
-		if (!a || !b)
-			return ends(o, RESULT_ERROR, "no '%s' was reported", c->digest);
-		if (!streq(a, b) && c->same_digest)
-			return ends(o, RESULT_FAIL, "the final state differs: %.12s, resumed %.12s",
-				    a, b);
-	}
-	if (took > c->within_ns) {
+	o->result = RESULT_PASS;
+	TRY(same_state(c, whole, resumed, o));
+	if (o->result == RESULT_PASS && took > c->within_ns) {
 		AUTO_FREE char *t = duration_text(took);
+		AUTO_FREE char *limit = duration_text(c->within_ns);
 
 		return ends(o, RESULT_FAIL, "it took %s to go on, limit %s", t, limit);
 	}
-	o->result = RESULT_PASS;
 	return 0;
 }
 
@@ -162,6 +178,9 @@ static int three_runs(const struct check_ctx *ctx, const struct resume_conf *c, 
 		return ends(o, RESULT_ERROR, "the job without a kill ended with %s after %zu steps",
 			    how, whole.stream.n);
 	}
+	if (whole.stream.bad_numbers || whole.stream.bad_lines)
+		return ends(o, RESULT_ERROR,
+			    "the job without a kill reported losses that can't be read");
 	steps = whole.stream.v[whole.stream.n - 1].step;
 	kill_at = MAX((int64_t)(c->kill_at * (double)steps), 1);
 	TRY(train_start(&b, "killed", false, kill_at, &killed, &o->evidence, err));
@@ -174,6 +193,11 @@ static int three_runs(const struct check_ctx *ctx, const struct resume_conf *c, 
 
 		return ends(o, RESULT_FAIL, "the resumed job ended with %s", how);
 	}
+	if (!resumed.stream.n)
+		return ends(o, RESULT_FAIL, "the resumed job reported no step");
+	if (resumed.stream.bad_lines)
+		return ends(o, RESULT_ERROR, "%zu lines of the resumed job can't be read",
+			    resumed.stream.bad_lines);
 	return compare(c, &whole, &killed, &resumed, o);
 }
 
@@ -183,7 +207,7 @@ static int resume_run(const struct check_ctx *ctx, const void *conf, struct outc
 	if (ctx->contract->workload_check.how != HOW_TRAIN)
 		return ends(o, RESULT_SKIP, "the workload is no training job");
 	if (three_runs(ctx, conf, o, err) < 0)
-		return ends_err(o, RESULT_FAIL, err);
+		return ends_err(o, RESULT_ERROR, err);
 	return 0;
 }
 

@@ -99,6 +99,21 @@ int command_do(const struct check_ctx *ctx, const struct command_spec *c, const 
 	return 0;
 }
 
+static void numbers(const struct outcome *o, const struct proc_done *done, struct rep *r)
+{
+	for (size_t i = 0; i < o->measured.n; i++)
+		measurements_add(&r->measured, o->measured.v[i].name, o->measured.v[i].unit,
+				 o->measured.v[i].dir, o->measured.v[i].value);
+	if (!done->wall_ns)
+		return; /* it did not run */
+	measurements_add(&r->measured, "wall_time", UNIT_NS, LOWER_IS_BETTER,
+			 (double)done->wall_ns);
+	measurements_add(&r->measured, "cpu_time", UNIT_NS, LOWER_IS_BETTER,
+			 (double)(done->user_ns + done->sys_ns));
+	measurements_add(&r->measured, "peak_rss", UNIT_BYTES, LOWER_IS_BETTER,
+			 (double)done->max_rss_bytes);
+}
+
 int workload_command(const struct check_ctx *ctx, struct rep *r, struct err *err)
 {
 	const struct command_spec *c = &ctx->contract->workload_check.command;
@@ -110,22 +125,18 @@ int workload_command(const struct check_ctx *ctx, struct rep *r, struct err *err
 	o->check = xstrdup("workload/command");
 	o->layer = LAYER_WORKLOAD;
 	o->required = true;
-	watch_start(&w);
+	watch_start(ctx, &w);
 	report(ctx, "command", "", -1, -1);
-	TRY(command_do(ctx, c, "", o, &done, err));
-	for (size_t i = 0; i < o->measured.n; i++)
-		measurements_add(&r->measured, o->measured.v[i].name, o->measured.v[i].unit,
-				 o->measured.v[i].dir, o->measured.v[i].value);
-	measurements_add(&r->measured, "wall_time", UNIT_NS, LOWER_IS_BETTER, (double)done.wall_ns);
-	measurements_add(&r->measured, "cpu_time", UNIT_NS, LOWER_IS_BETTER,
-			 (double)(done.user_ns + done.sys_ns));
-	measurements_add(&r->measured, "peak_rss", UNIT_BYTES, LOWER_IS_BETTER,
-			 (double)done.max_rss_bytes);
-	measurements_add(&r->measured, "host.others", UNIT_RATIO, LOWER_IS_BETTER,
-			 watch_others(&w, self_cpu_ns() - own0));
+	if (command_do(ctx, c, "", o, &done, err) < 0)
+		TRY(ends_err(o, RESULT_ERROR, err));
+	numbers(o, &done, r);
 	if (o->result != RESULT_PASS) {
 		r->state = REP_FAILED;
 		r->reason = xstrdup(o->reason);
 	}
+	/* What a repetition rests on is kept with it. */
+	r->evidence = o->evidence;
+	o->evidence = (struct evidences){ 0 };
+	watch_end(ctx, &w, self_cpu_ns() - own0, r); /* may add an outcome: o is gone then */
 	return 0;
 }

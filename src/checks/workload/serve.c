@@ -28,25 +28,59 @@ static void failed(struct rep *r, const char *why)
 		r->reason = xstrdup(why);
 }
 
-/* Without golden answers the repetition is held against itself: every answer to a prompt against
- * the
- * first one to it. */
-static double self_match(const struct load_result *res)
+/* Whether two answers count as equal: `answers.match` of the contract. */
+static bool alike(const struct load_spec *spec, struct sv got, struct sv want)
 {
+	if (spec->answers.match == ANSWERS_EXACT)
+		return sv_eq(got, want);
+	/* An empty answer is the beginning of everything, and so of nothing. */
+	return want.n && got.n >= want.n && memcmp(got.p, want.p, want.n) == 0;
+}
+
+static const char *golden_answer(const struct load_golden *g, const char *id)
+{
+	for (size_t i = 0; id && i < g->n; i++)
+		if (streq(g->v[i].id, id))
+			return g->v[i].answer;
+	return NULL;
+}
+
+/*
+ * The share of requests whose answer is the golden one; one that failed does not match. Without
+ * golden answers the repetition is held against itself: each answer to a prompt against the first
+ * one to it.
+ */
+static double match(const struct load_spec *spec, const struct load_result *res,
+		    const struct load_golden *g)
+{
+	AUTO_FREE const char **want = xcalloc(res->n_prompt_ids + 1, sizeof(*want));
+	AUTO_FREE ptrdiff_t *first = xcalloc(res->n_prompt_ids + 1, sizeof(*first));
 	size_t same = 0, all = 0;
 
+	for (size_t i = 0; i < res->n_prompt_ids; i++) {
+		want[i] = golden_answer(g, res->prompt_ids[i]);
+		first[i] = -1;
+	}
 	for (size_t i = 0; i < res->n; i++) {
-		const struct load_req *a = &res->v[i], *first = NULL;
+		const struct load_req *q = &res->v[i];
+		size_t p = MIN(q->prompt, res->n_prompt_ids);
+		struct sv got = { res->text + q->answer_at, q->answer_n };
 
-		if (a->outcome == LOAD_CANCELLED)
+		if (q->outcome == LOAD_CANCELLED || (g->n && !want[p]))
 			continue;
 		all++;
-		for (size_t k = 0; k <= i && !first; k++)
-			if (res->v[k].prompt == a->prompt && res->v[k].outcome == LOAD_OK)
-				first = &res->v[k];
-		same += first && a->outcome == LOAD_OK && a->answer_n == first->answer_n &&
-			memcmp(res->text + a->answer_at, res->text + first->answer_at,
-			       a->answer_n) == 0;
+		if (q->outcome != LOAD_OK)
+			continue;
+		if (!g->n && (first[p] < 0 || p == res->n_prompt_ids))
+			first[p] = (ptrdiff_t)i;
+		if (g->n) {
+			same += alike(spec, got, sv_of(want[p]));
+		} else {
+			const struct load_req *f = &res->v[first[p]];
+
+			same += alike(spec, got,
+				      (struct sv){ res->text + f->answer_at, f->answer_n });
+		}
 	}
 	return all ? (double)same / (double)all : NAN;
 }
@@ -88,40 +122,84 @@ static void judge_load(const struct load_result *res, struct rep *r)
 		failed(r, o->reason);
 }
 
-static void metrics(const struct check_ctx *ctx, const struct load_result *res, struct rep *r)
+static int metrics(const struct check_ctx *ctx, const struct load_result *res, struct rep *r,
+		   struct err *err)
 {
+	const struct load_spec *spec = &ctx->contract->workload_check.load;
 	struct measurements all CLEANUP(measurements_release) = { 0 };
+	struct load_golden golden CLEANUP(load_golden_release) = { 0 };
 
-	(void)ctx;
 	load_metrics(res, &all);
+	TRY(load_golden_of(ctx, &golden, err));
 	for (size_t i = 0; i < all.n; i++) {
 		struct measurement *m = &all.v[i];
 
-		if (streq(m->name, "answers.match") && isnan(m->value))
-			m->value = self_match(res);
+		/* Golden answers in the prompts themselves are compared by the load engine. */
+		if (streq(m->name, "answers.match") &&
+		    (isnan(m->value) || (golden.n && spec->answers.match != ANSWERS_EXACT)))
+			m->value = match(spec, res, &golden);
 		measurements_add(&r->measured, m->name, m->unit, m->dir, m->value);
 	}
+	return 0;
+}
+
+static int keep_page(const struct check_ctx *ctx, const struct server *s, const char *label,
+		     struct rep *r, struct err *err)
+{
+	const char *path = ctx->contract->workload_check.serve.metrics;
+	AUTO_FREE char *url = path ? xasprintf("%s%s", s->url, path) : NULL;
+	struct str body CLEANUP(str_release) = { 0 };
+	long status;
+
+	if (!url)
+		return 0;
+	TRY(http_get(url, 5 * NS_PER_S, &status, &body, err));
+	return status == 200 ? keep_text(ctx, &r->evidence, label, sv_str(&body), err) : 0;
 }
 
 static int measure(const struct check_ctx *ctx, struct server *s, struct rep *r, struct err *err)
 {
 	struct load_result res CLEANUP(load_result_release) = { 0 };
-	const struct serve_spec *spec = &ctx->contract->workload_check.serve;
 
-	TRY(load_server(ctx, s->url, 0, /* warmup= */ true, &res, err));
-	metrics(ctx, &res, r);
+	TRY(keep_page(ctx, s, "metrics-before.txt", r, err));
+	TRY(load_server(ctx, s->url, &(struct load_ask){ .warmup = true, .log = s->log }, &res,
+			err));
+	TRY(keep_page(ctx, s, "metrics-after.txt", r, err));
+	TRY(metrics(ctx, &res, r, err));
 	TRY(keep_result(ctx, r, &res, err));
 	judge_load(&res, r);
-	if (spec->metrics) {
-		AUTO_FREE char *url = xasprintf("%s%s", s->url, spec->metrics);
-		struct str body CLEANUP(str_release) = { 0 };
-		long status;
-
-		TRY(http_get(url, 5 * NS_PER_S, &status, &body, err));
-		if (status == 200)
-			TRY(keep_text(ctx, &r->evidence, "metrics.txt", sv_str(&body), err));
-	}
 	return 0;
+}
+
+/* Ends the server and says how that went. */
+static void stop(const struct serve_spec *spec, struct server *s, struct proc_done *done,
+		 struct rep *r)
+{
+	struct outcome *o = add_outcome(r, "workload/serve");
+	int64_t start = clock_ns();
+	AUTO_FREE char *how = NULL;
+
+	if (!s->proc) {
+		(void)ends(o, RESULT_PASS, "attached");
+		return;
+	}
+	if (!proc_poll(s->proc, 0)) {
+		server_stop(s, spec, SIGKILL, done);
+		how = proc_how(done);
+		ends(o, RESULT_FAIL, "the server ended while it was measured (%s)", how);
+		failed(r, o->reason);
+		return;
+	}
+	server_stop(s, spec, SIGTERM, done);
+	measurements_add(&o->measured, "stop_time", UNIT_NS, LOWER_IS_BETTER,
+			 (double)(clock_ns() - start));
+	/* What holds the port left the server's process group, and is not ours to end. */
+	if (s->port && !port_is_free(s->port)) {
+		ends(o, RESULT_FAIL, "port %d is still served after the server has ended", s->port);
+		failed(r, o->reason);
+		return;
+	}
+	ends(o, RESULT_PASS, "stopped");
 }
 
 static void after(const struct check_ctx *ctx, struct server *s, struct rep *r,
@@ -129,27 +207,14 @@ static void after(const struct check_ctx *ctx, struct server *s, struct rep *r,
 {
 	const struct serve_spec *spec = &ctx->contract->workload_check.serve;
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };
-	struct outcome *o = add_outcome(r, "workload/serve");
-	double others;
+	struct outcome *o;
 
-	if (!s->proc) {
-		(void)ends(o, RESULT_PASS, "attached");
-	} else if (!proc_poll(s->proc, 0)) {
-		AUTO_FREE char *how = NULL;
-
-		server_stop(s, spec, SIGKILL, &done);
-		how = proc_how(&done);
-		ends(o, RESULT_FAIL, "the server ended while it was measured (%s)", how);
-		failed(r, o->reason);
-	} else {
-		server_stop(s, spec, SIGTERM, &done);
-		ends(o, RESULT_PASS, "stopped");
-	}
+	stop(spec, s, &done, r);
+	o = &r->outcomes.v[r->outcomes.n - 1];
 	if (o->result == RESULT_PASS) {
 		free(o->reason);
 		o->reason = NULL;
 	}
-	others = watch_others(w, self_cpu_ns() - own0);
 	measurements_add(&r->measured, "ready_time", UNIT_NS, LOWER_IS_BETTER, (double)s->ready_ns);
 	if (done.wall_ns) {
 		measurements_add(&r->measured, "cpu_time", UNIT_NS, LOWER_IS_BETTER,
@@ -157,7 +222,7 @@ static void after(const struct check_ctx *ctx, struct server *s, struct rep *r,
 		measurements_add(&r->measured, "peak_rss", UNIT_BYTES, LOWER_IS_BETTER,
 				 (double)done.max_rss_bytes);
 	}
-	measurements_add(&r->measured, "host.others", UNIT_RATIO, LOWER_IS_BETTER, others);
+	watch_end(ctx, w, self_cpu_ns() - own0, r);
 }
 
 int workload_serve(const struct check_ctx *ctx, struct rep *r, struct err *err)
@@ -167,8 +232,8 @@ int workload_serve(const struct check_ctx *ctx, struct rep *r, struct err *err)
 	struct watch w;
 	int rc;
 
-	watch_start(&w);
-	rc = server_start(ctx, "server.log", &s, err);
+	watch_start(ctx, &w);
+	rc = server_start(ctx, "server.log", 0, &s, err);
 	if (rc < 0) {
 		AUTO_FREE char *log = ctx_path(ctx, "server.log");
 
@@ -177,9 +242,7 @@ int workload_serve(const struct check_ctx *ctx, struct rep *r, struct err *err)
 		ends(add_outcome(r, "workload/serve"), RESULT_FAIL, "%s", err->msg);
 		failed(r, err->msg);
 		err_clear(err);
-		if (file_exists(log))
-			evidences_add(&r->evidence, "server.log", "text/plain", log);
-		return 0;
+		return keep_file(ctx, &r->evidence, "server.log", "text/plain", log, err);
 	}
 	if (ctx->started && s.proc)
 		ctx->started(ctx->arg, proc_pid(s.proc));
@@ -192,7 +255,5 @@ int workload_serve(const struct check_ctx *ctx, struct rep *r, struct err *err)
 		err_clear(err);
 	}
 	after(ctx, &s, r, &w, own0);
-	if (s.log)
-		evidences_add(&r->evidence, "server.log", "text/plain", s.log);
-	return 0;
+	return s.log ? keep_file(ctx, &r->evidence, "server.log", "text/plain", s.log, err) : 0;
 }

@@ -12,111 +12,11 @@
 #include <math.h>
 #include <unistd.h>
 
-void train_stream_release(struct train_stream *s)
-{
-	free(s->v);
-	pairs_release(&s->state);
-	*s = (struct train_stream){ 0 };
-}
-
 void train_run_release(struct train_run *r)
 {
 	proc_done_release(&r->done);
 	train_stream_release(&r->stream);
 	*r = (struct train_run){ 0 };
-}
-
-static double number_or(const json_t *o, const char *key, double def)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : def;
-}
-
-static bool reached(const struct train_spec *t, const json_t *o)
-{
-	bool all = t->target.n > 0;
-
-	for (size_t i = 0; i < t->target.n; i++)
-		all &= limit_holds(&t->target.v[i].limit, number_or(o, t->target.v[i].name, NAN));
-	return all;
-}
-
-static void jsonl(const struct train_spec *t, struct train_stream *s, const json_t *o,
-		  int64_t at_ns)
-{
-	double step = number_or(o, t->fields.step, NAN);
-	const char *key;
-	json_t *v;
-
-	json_object_foreach((json_t *)(uintptr_t)o, key, v) if (json_is_string(v))
-		pairs_add(&s->state, key, json_string_value(v));
-	if (isnan(step) || json_is_true(json_object_get(o, "final")))
-		return;
-	*VEC_ADD(s) = (struct train_point){
-		.at_ns = at_ns,
-		.step = (int64_t)step,
-		.loss = number_or(o, t->fields.loss, NAN),
-		.eval = t->target.n ? number_or(o, t->target.v[0].name, NAN) : NAN,
-		.samples = number_or(o, t->fields.samples, NAN),
-		.samples_per_s = number_or(o, t->fields.samples_per_s, NAN),
-		.step_ms = number_or(o, t->fields.step_ms, NAN),
-		.data_ms = number_or(o, t->fields.data_ms, NAN),
-		.reached = reached(t, o),
-	};
-}
-
-/* An MLLOG event as a line: its key with its value, step and samples from the metadata. */
-static void mllog(const struct train_spec *t, struct train_stream *s, const json_t *o,
-		  int64_t at_ns)
-{
-	const json_t *meta = json_object_get(o, "metadata");
-	const char *key = json_str_or(o, "key", "");
-	double value = number_or(o, "value", NAN);
-	struct train_point *p;
-	AUTO_JSON json_t *as_line = NULL;
-
-	if (isnan(value) || number_or(meta, "step_num", NAN) != number_or(meta, "step_num", NAN))
-		return;
-	as_line = json_object();
-	json_put(as_line, key, json_real(value));
-	p = VEC_ADD(s);
-	*p = (struct train_point){
-		.at_ns = at_ns,
-		.step = (int64_t)number_or(meta, "step_num", 0),
-		.loss = streq(key, t->fields.loss) || streq(key, "train_loss") ? value : NAN,
-		.eval = t->target.n && streq(key, t->target.v[0].name) ? value : NAN,
-		.samples = number_or(meta, "samples_count", NAN),
-		.samples_per_s = NAN,
-		.step_ms = NAN,
-		.data_ms = NAN,
-		.reached = reached(t, as_line)
-	};
-}
-
-void train_line(const struct train_spec *t, struct train_stream *s, struct sv line, int64_t at_ns)
-{
-	struct err err = ERR_INIT;
-	AUTO_JSON json_t *o = NULL;
-	ptrdiff_t marker = sv_find(line, SV(":::MLLOG"));
-
-	if (t->metrics.kind == TRAIN_MLLOG) {
-		if (marker < 0)
-			return;
-		line.p += marker + 8;
-		line.n -= (size_t)marker + 8;
-	}
-	line = sv_trim(line);
-	if (!line.n || line.p[0] != '{')
-		return;
-	if (json_read(line, "metrics", &o, &err) < 0 || !json_is_object(o)) {
-		s->bad_lines++;
-		return;
-	}
-	if (t->metrics.kind == TRAIN_MLLOG)
-		mllog(t, s, o, at_ns);
-	else
-		jsonl(t, s, o, at_ns);
 }
 
 /* ---- following it ---------------------------------------------------------------------------- */
@@ -129,6 +29,12 @@ struct follow {
 	struct str rest;
 };
 
+static void follow_release(struct follow *f)
+{
+	free(f->path);
+	str_release(&f->rest);
+}
+
 static void on_stdout(void *arg, struct sv line)
 {
 	struct follow *f = arg;
@@ -137,15 +43,20 @@ static void on_stdout(void *arg, struct sv line)
 		train_line(f->t, f->s, line, clock_ns());
 }
 
+/* What was written since; a job may begin its file anew. */
 static void catch_up(struct follow *f)
 {
 	CLEANUP(closep) int fd = f->path ? open(f->path, O_RDONLY | O_CLOEXEC) : -1;
 	char buf[16 * KIB];
 	ssize_t n;
 
-	if (fd < 0 || lseek(fd, f->at, SEEK_SET) < 0)
+	if (fd < 0)
 		return;
-	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+	if (lseek(fd, 0, SEEK_END) < f->at) {
+		f->at = 0;
+		str_clear(&f->rest);
+	}
+	while ((n = pread(fd, buf, sizeof(buf), f->at)) > 0) {
 		f->at += n;
 		for (ssize_t i = 0; i < n; i++) {
 			if (buf[i] != '\n') {
@@ -163,13 +74,18 @@ static void catch_up(struct follow *f)
 static void show(const struct check_ctx *ctx, const struct train_stream *s, int64_t started)
 {
 	const struct train_point *p = s->n ? &s->v[s->n - 1] : NULL;
-	AUTO_FREE char *live = NULL;
 	AUTO_FREE char *t = duration_text(clock_ns() - started);
+	struct str text CLEANUP(str_release) = { 0 };
 
-	if (p)
-		live = xasprintf("step %lld, loss %.4g, %.3g ms a step, %s", (long long)p->step,
-				 p->loss, p->step_ms, t);
-	report(ctx, "train", live ? live : t, -1, -1);
+	if (p) {
+		str_addf(&text, "step %lld, ", (long long)p->step);
+		if (!isnan(p->loss))
+			str_addf(&text, "loss %.4g, ", p->loss);
+		if (!isnan(p->step_ms))
+			str_addf(&text, "%.3g ms a step, ", p->step_ms);
+	}
+	str_add(&text, t);
+	report(ctx, "train", str_text(&text), -1, -1);
 }
 
 static int64_t last_step(const struct train_stream *s)
@@ -177,8 +93,9 @@ static int64_t last_step(const struct train_stream *s)
 	return s->n ? s->v[s->n - 1].step : -1;
 }
 
-static void follow_to_the_end(const struct check_ctx *ctx, struct proc *p, struct follow *f,
-			      int64_t kill_at, struct train_run *ret, bool *cancelled)
+static void follow_to_the_end(const struct check_ctx *ctx, struct proc *p, const char *log,
+			      struct follow *f, int64_t kill_at, struct train_run *ret,
+			      bool *cancelled)
 {
 	const struct train_spec *t = f->t;
 	int64_t shown = 0;
@@ -193,7 +110,8 @@ static void follow_to_the_end(const struct check_ctx *ctx, struct proc *p, struc
 		}
 		*cancelled = *ctx->cancel != 0;
 		over = clock_ns() - ret->started_ns > t->limit_ns;
-		if (*cancelled || over)
+		ret->log_too_long = log_too_long(log);
+		if (*cancelled || over || ret->log_too_long)
 			break;
 		if (clock_ns() - shown > 300 * NS_PER_MS) {
 			show(ctx, f->s, ret->started_ns);
@@ -203,6 +121,56 @@ static void follow_to_the_end(const struct check_ctx *ctx, struct proc *p, struc
 	proc_stop(p, 0, 0, &ret->done);
 	ret->done.timed_out = over;
 	catch_up(f);
+	/* A last line without its end is whole if the job ended by itself. */
+	if (f->rest.n && ret->done.exit_code >= 0)
+		train_line(t, f->s, sv_str(&f->rest), clock_ns());
+}
+
+/* Where the job reports. Lines of an earlier run would be taken for this one's. */
+static int find_metrics(const struct train_spec *t, const struct pairs *values, const char *cwd,
+			bool resume, struct follow *f, struct err *err)
+{
+	AUTO_FREE char *name = NULL;
+
+	if (streq(t->metrics.path, "stdout"))
+		return 0;
+	TRY(contract_expand(t->metrics.path, values, &name, err));
+	f->path = path_join(cwd, name);
+	if (resume) {
+		/* A resumed job appends to its file: only what is new belongs to this start. */
+		CLEANUP(closep) int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+
+		f->at = fd >= 0 ? MAX(lseek(fd, 0, SEEK_END), 0) : 0;
+	} else if (file_exists(f->path)) {
+		bail(err, ERR_CONFLICT, "metrics: '%s' is there before the training starts", name);
+		err_hint(err, "Let it report to a file of the repetition: {work}/steps.jsonl.");
+		return -ERR_CONFLICT;
+	}
+	return 0;
+}
+
+/* Once the first step is there the libraries it uses are mapped. */
+static void tell_started(const struct check_ctx *ctx, struct proc *p, struct follow *f,
+			 int64_t started_ns)
+{
+	while (f->s->n == 0 && proc_poll(p, 20 * NS_PER_MS) && !*ctx->cancel &&
+	       clock_ns() - started_ns < f->t->limit_ns)
+		catch_up(f);
+	if (proc_poll(p, 0))
+		ctx->started(ctx->arg, proc_pid(p));
+}
+
+static int keep_all(const struct check_ctx *ctx, const char *tag, const char *log,
+		    const struct follow *f, const struct train_run *run, struct evidences *to,
+		    struct err *err)
+{
+	AUTO_FREE char *log_name = xasprintf("%s.log", tag);
+	AUTO_FREE char *out_name = xasprintf("%s.out", tag);
+	AUTO_FREE char *metrics_name = xasprintf("%s.metrics.jsonl", tag);
+
+	TRY(keep_file(ctx, to, log_name, "text/plain", log, err));
+	TRY(keep_text(ctx, to, out_name, sv_str(&run->done.out), err));
+	return f->path ? keep_file(ctx, to, metrics_name, "application/x-ndjson", f->path, err) : 0;
 }
 
 int train_start(const struct check_ctx *ctx, const char *tag, bool resume, int64_t kill_at,
@@ -212,62 +180,33 @@ int train_start(const struct check_ctx *ctx, const char *tag, bool resume, int64
 	const struct argv *program = resume && t->resume.words.n ? &t->resume : &t->run;
 	struct strs argv CLEANUP(strs_release) = { 0 }, env CLEANUP(strs_release) = { 0 };
 	struct pairs values CLEANUP(pairs_release) = { 0 };
-	struct follow f = { .t = t, .s = &ret->stream };
+	struct follow f CLEANUP(follow_release) = { .t = t, .s = &ret->stream };
 	struct proc *p CLEANUP(proc_freep) = NULL;
-	AUTO_FREE char *log_name = xasprintf("%s.log", tag);
+	AUTO_FREE char *log_name = xasprintf("%s.stderr", tag);
 	AUTO_FREE char *log = ctx_path(ctx, log_name);
 	AUTO_FREE char *cwd = NULL;
-	AUTO_FREE char *path = NULL;
-	struct proc_spec ps = { .out_limit = (size_t)t->output_limit };
+	struct proc_spec ps = { .out_limit = (size_t)t->output_limit,
+				.err_path = log,
+				.on_line = on_stdout,
+				.arg = &f };
 	bool cancelled = false;
 
+	assert(t->launcher == LAUNCHER_LOCAL); /* the contract refuses others */
 	TRY(ctx_values(ctx, 0, &values, err));
 	TRY(contract_expand_argv(program, &values, &argv, err));
 	TRY(ctx_env(ctx, &t->env, &values, &env, err));
 	TRY(contract_expand(t->cwd, &values, &cwd, err));
-	if (!streq(t->metrics.path, "stdout")) {
-		AUTO_FREE char *name = NULL;
-
-		TRY(contract_expand(t->metrics.path, &values, &name, err));
-		path = path_join(cwd, name);
-		f.path = path;
-	}
+	TRY(find_metrics(t, &values, cwd, resume, &f, err));
 	ps.argv = (const char *const *)argv.v;
 	ps.env = (const char *const *)env.v;
 	ps.cwd = cwd;
-	ps.err_path = log;
-	ps.on_line = on_stdout;
-	ps.arg = &f;
-	/* A resumed job appends to its file: only what is new belongs to this start. */
-	if (f.path && resume) {
-		CLEANUP(closep) int fd = open(f.path, O_RDONLY | O_CLOEXEC);
-
-		f.at = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
-	}
 	ret->started_ns = clock_ns();
 	if (proc_start(&ps, &p, err) < 0)
 		return err_wrap(err, "cannot start the training");
-	if (ctx->started && !resume && !kill_at) {
-		/* Once the first step is there the libraries it uses are mapped. */
-		while (ret->stream.n == 0 && proc_poll(p, 20 * NS_PER_MS) && !*ctx->cancel &&
-		       clock_ns() - ret->started_ns < t->limit_ns)
-			catch_up(&f);
-		if (proc_poll(p, 0))
-			ctx->started(ctx->arg, proc_pid(p));
-	}
-	follow_to_the_end(ctx, p, &f, kill_at, ret, &cancelled);
-	str_release(&f.rest);
-	if (file_exists(log))
-		evidences_add(evidence, log_name, "text/plain", log);
-	if (path && file_exists(path)) {
-		AUTO_FREE char *label = xasprintf("%s.metrics.jsonl", tag);
-
-		evidences_add(evidence, label, "application/x-ndjson", path);
-	} else if (!path) {
-		AUTO_FREE char *label = xasprintf("%s.out", tag);
-
-		TRY(keep_text(ctx, evidence, label, sv_str(&ret->done.out), err));
-	}
+	if (ctx->started && !resume && !kill_at)
+		tell_started(ctx, p, &f, ret->started_ns);
+	follow_to_the_end(ctx, p, log, &f, kill_at, ret, &cancelled);
+	TRY(keep_all(ctx, tag, log, &f, ret, evidence, err));
 	return cancelled ? bail(err, ERR_INTERRUPTED, "interrupted while training") : 0;
 }
 
@@ -349,6 +288,8 @@ static void target(const struct train_run *run, struct rep *r, bool *ret_reached
 		if (!isnan(s->v[i].loss))
 			loss = s->v[i].loss;
 	}
+	if (s->bad_numbers)
+		loss = NAN;
 	*ret_reached = hit != NULL;
 	add(r, "time_to_target", UNIT_NS, LOWER_IS_BETTER,
 	    hit ? (double)(hit->at_ns - run->started_ns) : NAN);
@@ -357,18 +298,29 @@ static void target(const struct train_run *run, struct rep *r, bool *ret_reached
 	add(r, "final_loss", UNIT_NONE, LOWER_IS_BETTER, loss);
 }
 
-static void judge(const struct train_run *run, bool reached_it, struct rep *r)
+static void judge(const struct check_ctx *ctx, const struct train_run *run, bool reached_it,
+		  struct rep *r)
 {
 	struct outcome *o = VEC_ADD(&r->outcomes);
 	AUTO_FREE char *how = proc_how(&run->done);
+	AUTO_FREE char *log = ctx_path(ctx, "train.stderr");
+	AUTO_FREE char *tail = tail_of(log, 200);
 
 	o->check = xstrdup("workload/train");
 	o->layer = LAYER_WORKLOAD;
 	o->required = true;
 	if (run->done.timed_out)
 		ends(o, RESULT_FAIL, "%s", how);
+	else if (run->log_too_long)
+		ends(o, RESULT_FAIL, "it wrote more than 1 GiB to its error output");
 	else if (!proc_ok(&run->done))
-		ends(o, RESULT_FAIL, "the training ended with %s", how);
+		ends(o, RESULT_FAIL, "the training ended with %s%s%s", how, tail[0] ? ": " : "",
+		     tail);
+	else if (run->stream.bad_numbers)
+		ends(o, RESULT_FAIL, "the loss is no number in %zu lines", run->stream.bad_numbers);
+	else if (run->stream.bad_lines)
+		ends(o, RESULT_ERROR, "%zu lines of its metrics can't be read",
+		     run->stream.bad_lines);
 	else if (!run->stream.n)
 		ends(o, RESULT_ERROR, "the training reported no step");
 	else if (!reached_it)
@@ -387,7 +339,7 @@ int workload_train(const struct check_ctx *ctx, struct rep *r, struct err *err)
 	bool reached_it = false;
 	struct watch w;
 
-	watch_start(&w);
+	watch_start(ctx, &w);
 	if (train_start(ctx, "train", /* resume= */ false, /* kill_at= */ 0, &run, &r->evidence,
 			err) < 0) {
 		struct outcome *o;
@@ -398,7 +350,8 @@ int workload_train(const struct check_ctx *ctx, struct rep *r, struct err *err)
 		o->check = xstrdup("workload/train");
 		o->layer = LAYER_WORKLOAD;
 		o->required = true;
-		ends(o, RESULT_FAIL, "%s", err->msg);
+		/* What could not be started was not judged. */
+		ends(o, RESULT_ERROR, "%s", err->msg);
 		r->state = REP_FAILED;
 		r->reason = xstrdup(err->msg);
 		err_clear(err);
@@ -410,7 +363,7 @@ int workload_train(const struct check_ctx *ctx, struct rep *r, struct err *err)
 	add(r, "wall_time", UNIT_NS, LOWER_IS_BETTER, (double)run.done.wall_ns);
 	add(r, "cpu_time", UNIT_NS, LOWER_IS_BETTER, (double)(run.done.user_ns + run.done.sys_ns));
 	add(r, "peak_rss", UNIT_BYTES, LOWER_IS_BETTER, (double)run.done.max_rss_bytes);
-	add(r, "host.others", UNIT_RATIO, LOWER_IS_BETTER, watch_others(&w, self_cpu_ns() - own0));
-	judge(&run, reached_it, r);
+	judge(ctx, &run, reached_it, r);
+	watch_end(ctx, &w, self_cpu_ns() - own0, r);
 	return 0;
 }
