@@ -14,7 +14,7 @@ LINT_SECONDS ?= 240
 TEST_OPTIONS = --no-suite slow --no-suite story
 QUIET_NINJA = ninja --quiet -C
 
-.PHONY: all build help demo test story slow bench san valgrind fuzz lint format docs install \
+.PHONY: all build help demo test story slow reliability bench san valgrind fuzz lint format docs install \
 	uninstall clean rooms
 
 all: build ## build everything into build/
@@ -54,6 +54,12 @@ slow: ## the long tests: simulations, crashes by the thousand
 	@tools/configure $(BUILD) $(MESON_OPTIONS)
 	@$(QUIET_NINJA) $(BUILD)
 	@tools/run-tests $(BUILD) --suite slow
+
+reliability: ## the ledger under kills, power loss, tampering; writes docs/reliability.md
+	@tools/setup test
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@tools/reliability $(BUILD)
 
 bench: ## measure our own speed
 	@tools/setup demo

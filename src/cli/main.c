@@ -38,6 +38,7 @@ static void catch_signals(void)
 	(void)sigaction(SIGTERM, &sa, NULL);
 	(void)sigaction(SIGHUP, &sa, NULL);
 	(void)sigaction(SIGPIPE, &ignore, NULL);
+	(void)sigaction(SIGXFSZ, &ignore, NULL); /* a limit on files is a full disk: exit 74 */
 }
 
 void cli_note(const struct cli *cli, const char *fmt, ...)

@@ -246,17 +246,37 @@ static int open_raw(struct verifying *v, struct err *err)
 		return store_pg_open(v->conf->pg, STORE_READONLY, &v->l->store, err);
 	if (!file_exists(db) && export_exists(v->conf->path))
 		return store_export_open(v->conf->path, &v->l->store, err);
-	if (!file_exists(db) && ledger_exists(v->conf->path))
-		return bail(err, ERR_BROKEN, "the store '%s' is not there", db);
+	if (!file_exists(db)) {
+		v->nothing = true;
+		return 0;
+	}
 	return store_sqlite_open(db, STORE_READONLY, &v->l->store, err);
+}
+
+/* What is left says how much there was. */
+static int nothing_there(struct verifying *v, struct err *err)
+{
+	TRY(anchors_read(v, err));
+	anchors_finish(v);
+	for (size_t i = 0; i < v->report->n; i++)
+		if (v->report->v[i].code == LEDGER_TRUNCATED)
+			return 0;
+	return bail(err, ERR_BROKEN, "the store in '%s' is not there, or empty", v->conf->path);
 }
 
 /* One read transaction, so that writers who go on meanwhile change nothing of what is looked at. */
 static int verify_store(struct verifying *v, struct err *err)
 {
+	bool made = false;
 	int rc;
 
 	TRY(open_raw(v, err));
+	if (v->l->store) {
+		TRY(v->l->store->ops->made(v->l->store, &made, err));
+		v->nothing = !made;
+	}
+	if (v->nothing)
+		return nothing_there(v, err);
 	TRY(v->l->store->ops->begin(v->l->store, /* write= */ false, err));
 	rc = steps(v, err);
 	v->l->store->ops->rollback(v->l->store);

@@ -137,7 +137,8 @@ int anchors_read(struct verifying *v, struct err *err)
 		else
 			add_file(v, *a, /* beside= */ false);
 	}
-	TRY(v->l->store->ops->notes(v->l->store, on_note, v, err));
+	if (v->l->store && !v->nothing)
+		TRY(v->l->store->ops->notes(v->l->store, on_note, v, err));
 	anchors_sort(v);
 	return 0;
 }
@@ -198,6 +199,9 @@ static void judge(struct verifying *v, struct anchor *a)
 		a->good = false;
 		find(v, LEDGER_ANCHOR_BAD_SIGNATURE, a->cp.size, "%s: a signature does not fit",
 		     a->name);
+	} else if (v->nothing && a->cp.size) { /* nor is the entry that names the key */
+		find(v, LEDGER_TRUNCATED, 0, "%s covers %llu entries, nothing is there", a->name,
+		     LL a->cp.size);
 	} else if (!known) {
 		find(v, LEDGER_ANCHOR_UNTRUSTED, a->cp.size, "%s is signed by no key that is known",
 		     a->name);

@@ -64,6 +64,7 @@ struct verifying {
 	uint8_t prev[SHA256_LEN];
 	uint64_t expect;        /* the next seq */
 	int64_t last_at, at_ms; /* the latest so far; that of the entry before */
+	bool nothing;           /* there is no log: no store, or one without a table */
 	bool stopped;           /* at a fault of the chain: nothing after it can be judged */
 
 	struct ledger_keys keys;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ledger_scene.h"
 
+#include <fcntl.h>
+
 static void a_new_ledger_begins_with_its_genesis(void)
 {
 	struct ledger *l = scene_open(scene_path("l"));
@@ -80,7 +82,12 @@ static void a_store_that_is_gone_is_not_made_anew(void)
 	/* Nothing was made in its place that would pass the next time. */
 	err = ERR_INIT;
 	CHECK_INT(scene_try_open(scene_path("l"), LEDGER_CREATE, &err), -ERR_BROKEN);
-	CHECK_HAS(scene_verify(scene_path("l")), "UNREADABLE");
+	CHECK_STR(scene_verify(scene_path("l")), "TRUNCATED@0");
+	CHECK_INT(close(open(scene_path("l/ledger.db"), O_CREAT | O_WRONLY, 0644)), 0);
+	CHECK_STR(scene_verify(scene_path("l")), "TRUNCATED@0");
+	/* Nothing says how much there was. */
+	CHECK_INT(unlink(scene_path("l/checkpoint")), 0);
+	CHECK_STR(scene_verify(scene_path("l")), "UNREADABLE");
 }
 
 static void other_entries_below_the_checkpoint_are_refused(void)
