@@ -234,6 +234,9 @@ int load_conf_check(const struct load_conf *c, struct err *err)
 		return bail(err, ERR_RANGE, "the temperature is not a number up to 100");
 	if (c->loops > 256)
 		return bail(err, ERR_RANGE, "more than 256 loops");
+	if (c->max_in_flight && c->max_in_flight < c->loops)
+		return bail(err, ERR_RANGE, "%u loops can't keep to %u in flight", c->loops,
+			    c->max_in_flight);
 	if (c->proxy)
 		return bail(err, ERR_UNSUPPORTED, "a proxy can't be used yet");
 	for (size_t i = 0; i < c->n_objectives; i++)

@@ -371,6 +371,56 @@ char *load_golden_text(const struct load_result *r) MUST_USE;
 int load_raw_write(const struct load_result *r, const char *path, struct err *err) MUST_USE;
 int load_raw_read(const char *path, struct load_result *ret, struct err *err) MUST_USE;
 
+/* ---- the highest rate ------------------------------------------------------------------------ */
+
+struct load_search_conf {
+	double from, to; /* requests a second: where it begins, and where it ends at the latest */
+	double share;  /* of the requests scheduled that must keep every objective; default 0.95 */
+	double close;  /* stop when lost / kept is at most this; default 1.1 */
+	unsigned most; /* rates tried at most; default 24 */
+};
+void load_search_init(struct load_search_conf *c);
+
+/* By the 95 % interval of goodput against the share; UNMEASURED: the client was the limit. */
+enum load_kept { LOAD_KEPT, LOAD_LOST, LOAD_UNCLEAR, LOAD_UNMEASURED };
+const char *load_kept_name(enum load_kept k);
+enum load_search_end {
+	LOAD_SEARCH_FOUND,
+	LOAD_SEARCH_ALL_LOST, /* also at a sixteenth of the first rate */
+	LOAD_SEARCH_ALL_KEPT, /* up to the last rate allowed */
+	LOAD_SEARCH_LIMITED,  /* this client could not offer more: `highest` is a lower bound */
+	LOAD_SEARCH_INTERRUPTED,
+};
+const char *load_search_end_name(enum load_search_end e);
+
+struct load_point {
+	double rate, achieved, throughput, output; /* per second; output: tokens */
+	double goodput, low, high, errors;         /* low, high: its 95 % interval */
+	double ttft_p50_ns, ttft_p99_ns, itl_p99_ns, tpot_p50_ns, e2e_p99_ns; /* of the last run */
+	unsigned n, good, runs, peak; /* requests, those that were good, runs at this rate */
+	enum load_kept kept;
+	bool held;    /* kept, or unclear after two runs with the share itself reached */
+	bool limited; /* the client was the limit */
+	char why[512];
+};
+struct load_curve {
+	struct load_point *v; /* by rate */
+	size_t n, room;
+	double share, highest, lost_at; /* NAN: no such rate */
+	enum load_search_end end;
+};
+void load_curve_release(struct load_curve *c);
+int load_search_check(const struct load_conf *c, const struct load_search_conf *s,
+		      struct err *err) MUST_USE;
+/*
+ * Runs `c` at one rate after another (its own rate does not count), each for c->duration_ns or
+ * c->count, with seeds c->seed, c->seed + 1, ...; a warm-up is done once.
+ */
+int load_search(const struct load_conf *c, const struct load_search_conf *s, struct load_curve *ret,
+		struct err *err) MUST_USE;
+json_t *load_curve_to_json(const struct load_curve *c) MUST_USE;
+void load_curve_text(const json_t *v, struct str *out);
+
 /* ---- other people's files ---------------------------------------------------------------------
  * */
 

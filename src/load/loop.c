@@ -120,8 +120,11 @@ void loop_prepare(struct loop *l, struct phase *p)
 	blocks_ahead(&l->text, MIN(mine * each, 16 * BLOCKS_A_SLAB), /* slowly= */ false);
 	while (l->n_slabs * CONNS_A_SLAB < MIN(mine, (size_t)2048))
 		conn_slab(l);
-	l->share = p->concurrency / l->count + (l->index < p->concurrency % l->count);
-	if (!p->closed && p->conf->max_in_flight) {
+	/* An open loop is held up by nothing but a cap that was asked for. */
+	l->share = 0;
+	if (p->closed) {
+		l->share = p->concurrency / l->count + (l->index < p->concurrency % l->count);
+	} else if (p->conf->max_in_flight) {
 		unsigned cap = p->conf->max_in_flight;
 
 		l->share = MAX(cap / l->count + (l->index < cap % l->count), 1U);
