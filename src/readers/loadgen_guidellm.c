@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GuideLLM's report. Version 1 (to 0.3) has no "metadata"; version 2 (from 0.4) says so. Each metric
+ * GuideLLM's report. Version 1 (to 0.3) has no "metadata"; version 2 (from 0.4) says so. A metric
  * has the groups successful, errored, incomplete and total; latencies are of the successful ones.
  * An incomplete request was in flight when the time was up.
  *
- * "time_per_output_token_ms" is no tpot: in version 1 it divides the time from the first to the last
+ * "time_per_output_token_ms" is no tpot: in version 1 it divides the time from first to last
  * token by all tokens, in version 2 it takes in the time to the first one. "inter_token_latency_ms"
  * is (last - first) / (tokens - 1) of each request, which is our tpot and not a gap between events;
  * version 2 counts a request once for each of its tokens, so there it is tpot only when all answers
