@@ -8,7 +8,7 @@
 #include "run/run.h"
 
 struct verify_conf {
-	struct strs anchors;
+	struct strs anchors, witnesses;
 	bool recompute, all, skip_blobs;
 };
 
@@ -21,6 +21,8 @@ static const struct opt verify_opts[] = {
 	    .help = "don't read the evidence"),
 	OPT(verify_conf, anchors, .name = "anchor", .arg = "FILE", .type = OPT_LIST,
 	    .help = "a checkpoint kept elsewhere; may be repeated"),
+	OPT(verify_conf, witnesses, .name = "witness", .arg = "VKEY", .type = OPT_LIST,
+	    .help = "a witness's key that you trust; may be repeated"),
 	{ 0 },
 };
 
@@ -48,6 +50,8 @@ static void findings(const struct ledger_report *r, json_t *v)
 		json_put_int(o, "size", (int64_t)r->anchors[i].size);
 		json_put_bool(o, "holds", r->anchors[i].holds);
 		json_put_bool(o, "beside", r->anchors[i].beside);
+		json_put_int(o, "cosigned", (int64_t)r->anchors[i].cosigned);
+		json_put_bool(o, "vouched", r->anchors[i].vouched);
 		(void)json_array_append_new(b, o);
 	}
 	json_put(v, "anchors", b);
@@ -72,6 +76,7 @@ static int verify_run(struct cli *cli, const void *conf, json_t *v, struct err *
 	int worst, rc;
 
 	vc.anchors = c->anchors.n ? (const char *const *)c->anchors.v : NULL;
+	vc.vkeys = c->witnesses.n ? (const char *const *)c->witnesses.v : NULL;
 	open.dir = vc.path;
 	/* A ledger that doesn't open can still be verified: that is the finding. One that was never
 	 * made (nothing in its store, no checkpoint) is none. */
@@ -122,16 +127,22 @@ static void verify_text(const json_t *v, struct str *out)
 	for (size_t i = 0; i < json_array_size(a); i++) {
 		const json_t *x = json_array_get(a, i);
 
-		outside |= !json_bool_or(x, "beside", true) && json_bool_or(x, "holds", false);
-		str_addf(out, "  anchor %s: size %lld, %s\n", json_str_or(x, "name", ""),
+		outside |= json_bool_or(x, "holds", false) &&
+			   (!json_bool_or(x, "beside", true) || json_bool_or(x, "vouched", false));
+		str_addf(out, "  anchor %s: size %lld, %s", json_str_or(x, "name", ""),
 			 (long long)json_int_or(x, "size", 0),
 			 json_bool_or(x, "holds", false) ? "holds" : "does not hold");
+		if (json_int_or(x, "cosigned", 0))
+			str_addf(out, ", cosigned by %lld%s",
+				 (long long)json_int_or(x, "cosigned", 0),
+				 json_bool_or(x, "vouched", false) ? ", trusted" : "");
+		str_addc(out, '\n');
 	}
 	if (!outside)
 		str_add(out, "  no anchor outside this folder: whoever owns the machine and the "
 			     "ledger's key could have\n"
 			     "  rewritten it all (keep a copy of 'checkpoint' elsewhere, give it "
-			     "with --anchor)\n");
+			     "with --anchor, or see twice-witness(1))\n");
 }
 
 const struct cmd cmd_verify = {

@@ -21,8 +21,8 @@ struct ledger {
 #define LEDGER_KEY        "ledger.key"
 #define LEDGER_CHECKPOINT "checkpoint"
 #define LEDGER_LOCK       "lock"
-#define LEDGER_ANCHORS    "anchors"   /* checkpoints that witnesses have cosigned */
-#define LEDGER_WITNESSES  "witnesses" /* whose keys those are, one a line */
+#define LEDGER_ANCHORS    "anchors"       /* checkpoints that witnesses have cosigned */
+#define LEDGER_WITNESSES  "witnesses"     /* whose keys those are, one a line */
 #define LEDGER_ENTRIES    "entries.jsonl" /* of an export */
 
 /* Refuses a folder on a network file system (or on an overlay whose upper layer is). */

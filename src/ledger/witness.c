@@ -265,8 +265,8 @@ static int key_for(const struct seen *s, struct sv origin, const char *given, st
 	if (!known && !given) {
 		(void)bail(err, ERR_NOT_FOUND, "log '" SV_FMT "' is not known to this witness",
 			   SV_ARG(origin));
-		err_hint(err, "Trust its key with --log VKEY, once; 'twice witness key' there "
-			      "prints it.");
+		err_hint(err, "Trust its key with --log VKEY, once; 'twice witness log-key' "
+			      "there prints it.");
 		return -ERR_NOT_FOUND;
 	}
 	if (known && given && !streq(known, given))

@@ -94,19 +94,17 @@ static void an_export_can_be_read_as_a_ledger_and_not_written(void)
 	CHECK(!file_exists(scene_path("x/ledger.key")));
 }
 
-/* The loop of the manual, as it stands there. */
-static struct proc_done loop_of_the_manual(const char *dir)
+/* A block of the manual, as it stands there, that begins like this. */
+static char *block_of_the_manual(const char *first)
 {
 	AUTO_FREE char *path = xasprintf("%s/man/twice-ledger.5.scd", getenv("TWICE_SRC")),
-		       *text = NULL, *script = NULL;
-	const char *argv[] = { "sh", "-c", NULL, NULL };
-	struct proc_spec spec = { .argv = argv, .cwd = dir };
-	struct proc_done done = { 0 };
+		       *text = NULL, *mark = xasprintf("\n```\n%s", first);
 	struct err err = ERR_INIT;
 	const char *from, *to;
+	char *script;
 
 	CHECK_OK(file_read(path, MIB, &text, NULL, &err), err);
-	from = strstr(text, "\n```\nn=0 prev=");
+	from = strstr(text, mark);
 	CHECK(from != NULL);
 	from += strlen("\n```\n");
 	to = strstr(from, "\n```");
@@ -120,9 +118,50 @@ static struct proc_done loop_of_the_manual(const char *dir)
 		if (!*a)
 			break;
 	}
-	argv[2] = script;
+	return script;
+}
+
+/* A machine that has these programs and no others. */
+static char *path_with(const char *const *names)
+{
+	char *dir = path_join(test_dir(), "bin");
+	struct err err = ERR_INIT;
+
+	CHECK_OK(dir_make(dir, &err), err);
+	for (; *names; names++) {
+		AUTO_FREE char *program = path_program(*names, "/usr/bin:/bin"),
+			       *link = path_join(dir, *names);
+
+		if (!program)
+			test_skip("no %s", *names);
+		if (symlink(program, link) < 0)
+			CHECK_INT(errno, EEXIST);
+	}
+	return dir;
+}
+
+static struct proc_done block_run(const char *first, const char *const *names, const char *dir)
+{
+	AUTO_FREE char *script = block_of_the_manual(first), *bin = path_with(names),
+		       *path = xasprintf("PATH=%s", bin), *tmp = NULL;
+	const char *argv[] = { "/bin/sh", "-c", script, NULL };
+	const char *env[] = { path, NULL, NULL };
+	struct proc_spec spec = { .argv = argv, .cwd = dir, .env = env, .env_clear = true };
+	struct proc_done done = { 0 };
+	struct err err = ERR_INIT;
+
+	env[1] = tmp = xasprintf("TMPDIR=%s", test_dir());
 	CHECK_OK(proc_run(&spec, &done, &err), err);
 	return done;
+}
+
+static struct proc_done loop_of_the_manual(const char *dir)
+{
+	static const char *const names[] = {
+		"sha256sum", "tr", "base64", "awk", "ssh-keygen", NULL
+	};
+
+	return block_run("octal=", names, dir);
 }
 
 static void the_loop_of_the_manual_checks_it(void)
@@ -131,33 +170,108 @@ static void the_loop_of_the_manual_checks_it(void)
 	struct ledger *l;
 	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
 	struct err err = ERR_INIT;
-	AUTO_FREE char *head = NULL, *text = NULL;
-	char *at;
-	size_t n;
+	AUTO_FREE char *head = NULL;
 
-	if (access("/usr/bin/ssh-keygen", X_OK) < 0)
-		test_skip("no ssh-keygen");
 	exported(scene_path("x"), 1);
 	l = scene_open(scene_path("l"));
 	CHECK_OK(ledger_last(l, &(struct ledger_filter){ 0 }, &e, &err), err);
 	ledger_close(l);
-	head = xasprintf("head %s\n", e.ref.hex);
+	head = xasprintf("head %s", e.ref.hex);
 	d = loop_of_the_manual(scene_path("x"));
 	if (!proc_ok(&d))
 		test_fails(__FILE__, __LINE__, "%s%s", str_text(&d.out), str_text(&d.err));
+	CHECK_STR(str_text(&d.err), "");
 	CHECK_HAS(str_text(&d.out), head);
 	CHECK_HAS(str_text(&d.out), "Good \"signoff@twice\" signature for jane@example.org");
+	CHECK_HAS(str_text(&d.out), "checkpoint of 6, 2 signatures: as they were written");
+	CHECK_HAS(str_text(&d.out), "is not here (entry 1)"); /* it was withheld */
 	proc_done_release(&d);
-	CHECK_OK(file_read(scene_path("x/entries.jsonl"), MIB, &text, &n, &err), err);
-	at = strstr(text, "quote");
-	CHECK(at != NULL);
-	*at = 'Q';
-	CHECK_OK(file_write(scene_path("x/entries.jsonl"), text, n, 0644, &err), err);
+}
+
+/* Turns one byte of a file; the loop has to say `want`. */
+static void one_byte(const char *file, const char *at, char to, const char *want)
+{
+	const char *path = scene_path(file);
+	AUTO_FREE char *text = NULL;
+	struct proc_done d;
+	struct err err = ERR_INIT;
+	char *p, was;
+	size_t n;
+
+	CHECK_OK(file_read(path, MIB, &text, &n, &err), err);
+	p = memmem(text, n, at, strlen(at));
+	CHECK(p != NULL);
+	was = *p;
+	*p = to;
+	CHECK_OK(file_write(path, text, n, 0644, &err), err);
 	d = loop_of_the_manual(scene_path("x"));
-	CHECK(!proc_ok(&d));
-	CHECK_HAS(str_text(&d.out), "entry 4 does not follow");
+	if (proc_ok(&d))
+		test_fails(__FILE__, __LINE__, "%s changed unseen:\n%s", file, str_text(&d.out));
+	CHECK_HAS(str_text(&d.out), want);
 	proc_done_release(&d);
-	CHECK_HAS(scene_verify(scene_path("x")), "PREV_MISMATCH@4");
+	*p = was;
+	CHECK_OK(file_write(path, text, n, 0644, &err), err);
+}
+
+static void the_loop_finds_one_changed_byte_of_entries_and_checkpoint(void)
+{
+	exported(scene_path("x"), 1);
+	one_byte("x/entries.jsonl", "quote", 'Q', "entry 4 does not follow");
+	one_byte("x/entries.jsonl", "quote", '\0', "entries.jsonl is no text");
+	one_byte("x/entries.jsonl", "{\"at\"", ' ', "does not follow");
+	one_byte("x/checkpoint", "=\n\n", 'A', "root over 6 entries is another");
+	one_byte("x/checkpoint", "6\n", '5', "root over 5 entries is another");
+	one_byte("x/checkpoint", "6\n", '7', "covers 7 entries, 6 are here");
+}
+
+static void the_loop_finds_one_changed_byte_of_any_other_file(void)
+{
+	AUTO_FREE char *blobs = NULL;
+	struct strs a CLEANUP(strs_release) = { 0 }, b CLEANUP(strs_release) = { 0 };
+	struct proc_done d;
+	struct err err = ERR_INIT;
+
+	exported(scene_path("x"), 1);
+	one_byte("x/allowed_signers", "AAAA", 'B', "no entry adds that key");
+	one_byte("x/signatures/3-1.sshsig", "U1NI", 'V', "entry 3 is signed by nobody");
+	one_byte("x/SHA256SUMS", "blobs", 'B', "is not named by its digest");
+	CHECK_OK(dir_list(scene_path("x/blobs"), &a, &err), err);
+	blobs = xasprintf("%s/x/blobs/%s", test_dir(), a.v[0]);
+	CHECK_OK(dir_list(blobs, &b, &err), err);
+	{
+		AUTO_FREE char *file = xasprintf("x/blobs/%s/%s", a.v[0], b.v[0]);
+
+		one_byte(file, "e", 'f', "evidence was changed");
+	}
+	/* All of it is as it was again. */
+	d = loop_of_the_manual(scene_path("x"));
+	CHECK(proc_ok(&d));
+	proc_done_release(&d);
+}
+
+static void openssl_checks_the_checkpoint_as_the_manual_says(void)
+{
+	static const char *const names[] = { "base64", "awk", "tail", "mktemp", "openssl", NULL };
+	static const char first[] =
+		"{ read -r log && read -r size && read -r root; } < checkpoint\n"
+		"vkey=";
+	AUTO_FREE char *text = NULL;
+	struct proc_done d;
+	struct err err = ERR_INIT;
+	size_t n;
+
+	exported(scene_path("x"), 1);
+	d = block_run(first, names, scene_path("x"));
+	if (!proc_ok(&d))
+		test_fails(__FILE__, __LINE__, "%s%s", str_text(&d.out), str_text(&d.err));
+	CHECK_HAS(str_text(&d.out), "Verified Successfully");
+	proc_done_release(&d);
+	CHECK_OK(file_read(scene_path("x/checkpoint"), MIB, &text, &n, &err), err);
+	*strchr(text, '6') = '5';
+	CHECK_OK(file_write(scene_path("x/checkpoint"), text, n, 0644, &err), err);
+	d = block_run(first, names, scene_path("x"));
+	CHECK(!proc_ok(&d));
+	proc_done_release(&d);
 }
 
 static void damage_to_an_export_is_found(void)
@@ -239,5 +353,9 @@ static void tiles_hold_the_tree(void)
 
 TEST_MAIN(TEST(an_export_verifies_as_the_ledger_does),
 	  TEST(an_export_can_be_read_as_a_ledger_and_not_written),
-	  TEST(the_loop_of_the_manual_checks_it), TEST(damage_to_an_export_is_found),
-	  TEST(a_folder_in_use_is_not_overwritten), TEST(tiles_hold_the_tree))
+	  TEST(the_loop_of_the_manual_checks_it),
+	  TEST(the_loop_finds_one_changed_byte_of_entries_and_checkpoint),
+	  TEST(the_loop_finds_one_changed_byte_of_any_other_file),
+	  TEST(openssl_checks_the_checkpoint_as_the_manual_says),
+	  TEST(damage_to_an_export_is_found), TEST(a_folder_in_use_is_not_overwritten),
+	  TEST(tiles_hold_the_tree))
