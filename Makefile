@@ -14,7 +14,7 @@ LINT_SECONDS ?= 240
 TEST_OPTIONS = --no-suite slow --no-suite story
 QUIET_NINJA = ninja --quiet -C
 
-.PHONY: all build help demo test story slow reliability bench san valgrind fuzz lint format docs install \
+.PHONY: all build help demo test story slow reliability bench bench-ledger san valgrind fuzz lint format docs install \
 	uninstall clean rooms
 
 all: build ## build everything into build/
@@ -66,6 +66,13 @@ bench: ## measure our own speed
 	@tools/configure $(BUILD) $(MESON_OPTIONS)
 	@$(QUIET_NINJA) $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose --num-processes 1
+
+bench-ledger: ## goals of the ledger, and the program on a ledger of a million entries
+	@tools/setup test
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@TWICE_BENCH_ENTRIES=1000000 $(BUILD)/bench/bench_ledger
+	@python3 bench/ledger_million.py $(BUILD)/src/cli/twice $(BUILD)/bench/bench_ledger
 
 san: ## the tests under AddressSanitizer (finds leaks too) and UBSan
 	@tools/setup test

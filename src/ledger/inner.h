@@ -67,7 +67,10 @@ struct kept_rows {
 void kept_rows_release(struct kept_rows *p);
 int kept_rows_take(void *arg, const struct entry_row *r, struct err *err); /* a row_seen */
 
-/* A source of nodes that reads leaves from the store. */
+/* One more entry: its row, the head that follows, the nodes of the tree that it completes. */
+int ledger_add_row(struct store *s, struct sha256 *h, struct log_head *head,
+		   const struct entry_row *r, const struct entry *e, struct err *err) MUST_USE;
+/* A source of nodes that reads kept nodes, and leaves, from the store. */
 struct merkle_source ledger_nodes(struct ledger *l);
 int ledger_check_head(struct ledger *l, const struct log_head *head, struct err *err) MUST_USE;
 

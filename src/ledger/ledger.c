@@ -149,6 +149,20 @@ static int take_state(struct ledger *l, const struct ledger_new *n, struct err *
 	return l->store->ops->blob_state(l->store, d, state, err);
 }
 
+int ledger_add_row(struct store *s, struct sha256 *h, struct log_head *head,
+		   const struct entry_row *r, const struct entry *e, struct err *err)
+{
+	struct merkle_grown grown;
+
+	frontier_grow(&head->frontier, h, r->leaf, &grown);
+	memcpy(head->head, r->leaf, SHA256_LEN);
+	TRY(s->ops->add(s, r, e, head, err));
+	for (unsigned level = MERKLE_KEPT; s->ops->node_add && !s->no_nodes && level <= grown.n;
+	     level += MERKLE_KEPT)
+		TRY(s->ops->node_add(s, level, r->seq >> level, grown.hash[level - 1], err));
+	return 0;
+}
+
 /* Adds finished entry bytes that follow `head`, and moves `head` on. */
 static int add_bytes(struct ledger *l, struct log_head *head, struct sv bytes,
 		     struct ledger_ref *ret, struct err *err)
@@ -164,9 +178,7 @@ static int add_bytes(struct ledger *l, struct log_head *head, struct sv bytes,
 	row.kind = e.kind;
 	row.at_ms = e.at_ms;
 	row.bytes = bytes;
-	frontier_add(&head->frontier, &l->h, row.leaf);
-	memcpy(head->head, row.leaf, SHA256_LEN);
-	TRY(l->store->ops->add(l->store, &row, &e, head, err));
+	TRY(ledger_add_row(l->store, &l->h, head, &row, &e, err));
 	ret->seq = row.seq;
 	memcpy(ret->leaf, row.leaf, SHA256_LEN);
 	hex_of(row.leaf, SHA256_LEN, ret->hex);

@@ -29,17 +29,28 @@ size_t frontier_count(const struct frontier *f)
 	return (size_t)__builtin_popcountll(f->size);
 }
 
-void frontier_add(struct frontier *f, struct sha256 *h, const uint8_t leaf[SHA256_LEN])
+void frontier_grow(struct frontier *f, struct sha256 *h, const uint8_t leaf[SHA256_LEN],
+		   struct merkle_grown *ret)
 {
 	size_t n = frontier_count(f);
 	uint8_t own[SHA256_LEN];
 
 	memcpy(own, leaf, SHA256_LEN);
+	ret->n = 0;
 	/* Each low one-bit of the size is a full subtree of just that size, to be joined. */
-	for (uint64_t bits = f->size; bits & 1; bits >>= 1)
+	for (uint64_t bits = f->size; bits & 1; bits >>= 1) {
 		merkle_node(h, f->hash[--n], own, own);
+		memcpy(ret->hash[ret->n++], own, SHA256_LEN);
+	}
 	memcpy(f->hash[n], own, SHA256_LEN);
 	f->size++;
+}
+
+void frontier_add(struct frontier *f, struct sha256 *h, const uint8_t leaf[SHA256_LEN])
+{
+	struct merkle_grown grown;
+
+	frontier_grow(f, h, leaf, &grown);
 }
 
 void frontier_root(const struct frontier *f, struct sha256 *h, uint8_t ret[SHA256_LEN])

@@ -18,11 +18,24 @@ struct frontier {
 	uint8_t hash[64][SHA256_LEN];
 };
 
+/*
+ * Nodes of these levels (8, 16, ...) are kept, so that no proof or root reads more than 255 hashes
+ * of a level: one row for 256 entries.
+ */
+#define MERKLE_KEPT 8
+
 void merkle_leaf(struct sha256 *h, struct sv bytes, uint8_t ret[SHA256_LEN]);
 void merkle_node(struct sha256 *h, const uint8_t left[SHA256_LEN], const uint8_t right[SHA256_LEN],
 		 uint8_t ret[SHA256_LEN]);
 size_t frontier_count(const struct frontier *f);
 void frontier_add(struct frontier *f, struct sha256 *h, const uint8_t leaf[SHA256_LEN]);
+/* The same, and the full subtrees that the leaf completed: hash[k] is that of level k + 1. */
+struct merkle_grown {
+	unsigned n;
+	uint8_t hash[64][SHA256_LEN];
+};
+void frontier_grow(struct frontier *f, struct sha256 *h, const uint8_t leaf[SHA256_LEN],
+		   struct merkle_grown *ret);
 void frontier_root(const struct frontier *f, struct sha256 *h, uint8_t ret[SHA256_LEN]);
 
 /* Where nodes come from: the root of the full subtree of 2^level leaves that begins at

@@ -84,9 +84,7 @@ static int move_row(struct move *m, const struct entry_row *r, struct err *err)
 		row.kind = e.kind;
 		row.at_ms = e.at_ms;
 	}
-	frontier_add(&m->head.frontier, &m->h, row.leaf);
-	memcpy(m->head.head, row.leaf, SHA256_LEN);
-	TRY(m->to->store->ops->add(m->to->store, &row, &e, &m->head, err));
+	TRY(ledger_add_row(m->to->store, &m->h, &m->head, &row, &e, err));
 	return take_state(m, &e, row.leaf, err);
 }
 

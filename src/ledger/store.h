@@ -45,6 +45,8 @@ typedef int row_seen(void *arg, const struct entry_row *r, struct err *err);
 typedef int ref_seen(void *arg, uint64_t seq, struct sv rel, const uint8_t digest[SHA256_LEN],
 		     struct err *err);
 typedef int leaf_seen(void *arg, uint64_t seq, const uint8_t leaf[SHA256_LEN], struct err *err);
+typedef int node_seen(void *arg, unsigned level, uint64_t index, const uint8_t hash[SHA256_LEN],
+		      struct err *err);
 struct sig_row {
 	uint8_t leaf[SHA256_LEN];
 	struct sv scheme, signer, sig;
@@ -78,6 +80,13 @@ struct store_ops {
 		    struct err *err); /* ordered by (seq, rel, digest) */
 	int (*leaves)(struct store *s, uint64_t from, uint64_t to, leaf_seen *seen, void *arg,
 		      struct err *err);
+	/* Kept nodes of the tree (merkle.h), derived like all but bytes. NULL: the store has
+	 * none. */
+	int (*node_add)(struct store *s, unsigned level, uint64_t index,
+			const uint8_t hash[SHA256_LEN], struct err *err);
+	/* Of one level from..to; level 0: all of them, by level and index. */
+	int (*nodes)(struct store *s, unsigned level, uint64_t from, uint64_t to, node_seen *seen,
+		     void *arg, struct err *err);
 	int (*sign)(struct store *s, const struct sig_row *r, struct err *err);
 	/* Of one leaf, or all ordered by leaf when it is NULL. */
 	int (*signatures)(struct store *s, const uint8_t *leaf, sig_seen *seen, void *arg,
@@ -103,6 +112,7 @@ struct store_ops {
 
 struct store {
 	const struct store_ops *ops;
+	bool no_nodes; /* it was made before nodes were kept */
 };
 
 enum { STORE_CREATE = 1, STORE_READONLY = 2 };

@@ -38,6 +38,8 @@ static const char *const schema[] = {
 	" CHECK (state IN ('present','withheld','expired')))",
 	"CREATE TABLE twice.blob_data (digest bytea PRIMARY KEY CHECK (length(digest) = 32),"
 	" data bytea NOT NULL)",
+	"CREATE TABLE twice.node (level bigint NOT NULL, idx bigint NOT NULL, hash bytea NOT NULL"
+	" CHECK (length(hash) = 32), PRIMARY KEY (level, idx))",
 	"CREATE INDEX entry_by_kind ON twice.entry (kind, seq)",
 	"CREATE INDEX entry_ref_by_digest ON twice.entry_ref (digest)",
 	"CREATE FUNCTION twice.entry_refuse() RETURNS trigger LANGUAGE plpgsql AS"
@@ -524,6 +526,43 @@ static int pg_leaves(struct store *s, uint64_t from, uint64_t to, leaf_seen *see
 	return 0;
 }
 
+static int pg_node_add(struct store *s, unsigned level, uint64_t index,
+		       const uint8_t hash[SHA256_LEN], struct err *err)
+{
+	struct params a CLEANUP(params_release) = { 0 };
+
+	put_int(&a, level);
+	put_int(&a, (int64_t)index);
+	put_bytes(&a, hash, SHA256_LEN);
+	return run(pg_of(s), "INSERT INTO twice.node (level, idx, hash) VALUES ($1, $2, $3)", &a,
+		   "cannot add a node", NULL, err);
+}
+
+static int pg_nodes(struct store *s, unsigned level, uint64_t from, uint64_t to, node_seen *seen,
+		    void *arg, struct err *err)
+{
+	struct params a CLEANUP(params_release) = { 0 };
+	AUTO_RESULT *r = NULL;
+	uint8_t hash[SHA256_LEN];
+	int rc;
+
+	put_int(&a, level);
+	put_int(&a, (int64_t)from);
+	put_int(&a, (int64_t)MIN(to, (uint64_t)INT64_MAX));
+	TRY(run(pg_of(s),
+		"SELECT level, idx, hash FROM twice.node WHERE ($1 = 0 OR level = $1)"
+		" AND ($1 = 0 OR (idx >= $2 AND idx < $3)) ORDER BY level, idx",
+		&a, "cannot read nodes", &r, err));
+	for (int i = 0; i < PQntuples(r); i++) {
+		TRY(column_hash(r, i, 2, hash, err));
+		rc = seen(arg, (unsigned)column_int(r, i, 0), (uint64_t)column_int(r, i, 1), hash,
+			  err);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
+	return 0;
+}
+
 /* ---- signatures, checkpoints, blobs ---- */
 
 static int pg_sign(struct store *s, const struct sig_row *r, struct err *err)
@@ -737,6 +776,8 @@ static const struct store_ops pg_ops = {
 	.rows = pg_rows,
 	.refs = pg_refs,
 	.leaves = pg_leaves,
+	.node_add = pg_node_add,
+	.nodes = pg_nodes,
 	.sign = pg_sign,
 	.signatures = pg_signatures,
 	.note_add = pg_note_add,

@@ -7,7 +7,9 @@
 
 /* "twic" and the version of the tables: a foreign or newer file is refused by name. */
 #define APPLICATION_ID 0x74776963
-#define USER_VERSION   1
+#define USER_VERSION   2
+/* Version 1 kept no nodes of the tree; it is read and written as it is. */
+#define FIRST_VERSION 1
 
 static const char *const schema[] = {
 	"CREATE TABLE log (log_id INTEGER PRIMARY KEY CHECK (log_id = 1), origin TEXT NOT NULL,"
@@ -26,6 +28,8 @@ static const char *const schema[] = {
 	"CREATE TABLE blob (digest BLOB PRIMARY KEY CHECK (length(digest) = 32),"
 	" bytes INTEGER NOT NULL, media_type TEXT NOT NULL, state TEXT NOT NULL"
 	" CHECK (state IN ('present','withheld','expired'))) STRICT, WITHOUT ROWID",
+	"CREATE TABLE node (level INTEGER NOT NULL, idx INTEGER NOT NULL, hash BLOB NOT NULL"
+	" CHECK (length(hash) = 32), PRIMARY KEY (level, idx)) STRICT, WITHOUT ROWID",
 	"CREATE INDEX entry_by_kind ON entry (kind, seq)",
 	"CREATE INDEX entry_ref_by_digest ON entry_ref (digest)",
 	"CREATE TRIGGER entry_no_update BEFORE UPDATE ON entry BEGIN"
@@ -45,6 +49,9 @@ enum stmt {
 	S_SET_HEAD,
 	S_REFS,
 	S_LEAVES,
+	S_NODE_ADD,
+	S_NODES,
+	S_NODES_ALL,
 	S_SIGN,
 	S_SIGS,
 	S_SIGS_ALL,
@@ -69,6 +76,10 @@ static const char *const sql[S_MANY] = {
 	[S_REFS] = "SELECT seq, rel, digest FROM entry_ref WHERE seq >= ? AND seq < ?"
 		   " ORDER BY seq, rel, digest",
 	[S_LEAVES] = "SELECT seq, leaf FROM entry WHERE seq >= ? AND seq < ? ORDER BY seq",
+	[S_NODE_ADD] = "INSERT INTO node (level, idx, hash) VALUES (?, ?, ?)",
+	[S_NODES] = "SELECT level, idx, hash FROM node WHERE level = ? AND idx >= ? AND idx < ?"
+		    " ORDER BY idx",
+	[S_NODES_ALL] = "SELECT level, idx, hash FROM node ORDER BY level, idx",
 	[S_SIGN] = "INSERT INTO signature (leaf, scheme, signer, sig) VALUES (?, ?, ?, ?)",
 	[S_SIGS] = "SELECT leaf, scheme, signer, sig FROM signature WHERE leaf = ?"
 		   " ORDER BY scheme, signer",
@@ -470,6 +481,46 @@ static int lite_leaves(struct store *s, uint64_t from, uint64_t to, leaf_seen *s
 	}
 }
 
+static int lite_node_add(struct store *s, unsigned level, uint64_t index,
+			 const uint8_t hash[SHA256_LEN], struct err *err)
+{
+	struct lite *l = lite_of(s);
+	AUTO_STMT *q = NULL;
+
+	TRY(take(l, S_NODE_ADD, &q, err));
+	(void)sqlite3_bind_int64(q, 1, level);
+	(void)sqlite3_bind_int64(q, 2, (int64_t)index);
+	bind_blob(q, 3, hash, SHA256_LEN);
+	return done(l, q, err);
+}
+
+static int lite_nodes(struct store *s, unsigned level, uint64_t from, uint64_t to, node_seen *seen,
+		      void *arg, struct err *err)
+{
+	struct lite *l = lite_of(s);
+	AUTO_STMT *q = NULL;
+	uint8_t hash[SHA256_LEN];
+	bool row = false;
+	int rc;
+
+	TRY(take(l, level ? S_NODES : S_NODES_ALL, &q, err));
+	if (level) {
+		(void)sqlite3_bind_int64(q, 1, level);
+		(void)sqlite3_bind_int64(q, 2, (int64_t)from);
+		(void)sqlite3_bind_int64(q, 3, (int64_t)to);
+	}
+	for (;;) {
+		TRY(step(l, q, &row, err));
+		if (!row)
+			return 0;
+		TRY(column_hash(l, q, 2, hash, err));
+		rc = seen(arg, (unsigned)sqlite3_column_int(q, 0),
+			  (uint64_t)sqlite3_column_int64(q, 1), hash, err);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
+}
+
 /* ---- signatures, checkpoints, blobs ---- */
 
 static int lite_sign(struct store *s, const struct sig_row *r, struct err *err)
@@ -595,7 +646,7 @@ static bool in_schema(struct sv text)
 static int check_schema(struct lite *l, fault_seen *seen, void *arg, struct err *err)
 {
 	CLEANUP(stmt_drop) sqlite3_stmt *q = NULL;
-	size_t n = 0;
+	size_t n = l->base.no_nodes;
 	bool row = false;
 
 	if (sqlite3_prepare_v2(l->db,
@@ -667,6 +718,8 @@ static const struct store_ops lite_ops = {
 	.rows = lite_rows,
 	.refs = lite_refs,
 	.leaves = lite_leaves,
+	.node_add = lite_node_add,
+	.nodes = lite_nodes,
 	.sign = lite_sign,
 	.signatures = lite_signatures,
 	.note_add = lite_note_add,
@@ -706,9 +759,10 @@ static int settle(struct lite *l, unsigned flags, struct err *err)
 		TRY(pragma_int(l, "PRAGMA user_version", &version, err));
 		if (id != APPLICATION_ID)
 			return bail(err, ERR_BROKEN, "'%s' is not a store of a ledger", l->path);
-		if (version != USER_VERSION)
+		if (version < FIRST_VERSION || version > USER_VERSION)
 			return bail(err, ERR_UNSUPPORTED, "store '%s' is of version %d, not %d",
 				    l->path, version, USER_VERSION);
+		l->base.no_nodes = version == FIRST_VERSION;
 	}
 	if (!(flags & STORE_READONLY))
 		TRY(exec(l, "PRAGMA journal_mode = WAL", err));

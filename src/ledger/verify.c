@@ -37,6 +37,7 @@ void verifying_release(struct verifying *v)
 	free(v->blobs.v);
 	free(v->states.v);
 	free(v->signed_leaves.v);
+	free(v->nodes.v);
 }
 
 /* ---- pages of rows and their references ---- */
@@ -200,6 +201,55 @@ static void check_head(struct verifying *v, const struct log_head *head)
 		     "the head that the store keeps is not that of its entries");
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct kept_node *x = a, *y = b;
+
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+struct comparing {
+	struct verifying *v;
+	size_t next;
+	bool differs;
+};
+
+static int on_node(void *arg, unsigned level, uint64_t index, const uint8_t hash[SHA256_LEN],
+		   struct err *err)
+{
+	struct comparing *c = arg;
+	const struct kept_node *want = c->next < c->v->nodes.n ? &c->v->nodes.v[c->next] : NULL;
+
+	(void)err;
+	c->next++;
+	c->differs = !want || want->level != level || want->index != index ||
+		     memcmp(want->hash, hash, SHA256_LEN) != 0;
+	if (c->differs)
+		find(c->v, LEDGER_INDEX_MISMATCH, index << level,
+		     "a node of the tree that the store keeps (level %u, %llu) is not that of its "
+		     "entries",
+		     level, LL index);
+	return c->differs;
+}
+
+static int check_nodes(struct verifying *v, struct err *err)
+{
+	const struct store *s = v->l->store;
+	struct comparing c = { .v = v };
+
+	if (!s->ops->nodes || s->no_nodes)
+		return 0;
+	if (v->nodes.n > 1)
+		qsort(v->nodes.v, v->nodes.n, sizeof(*v->nodes.v), by_place);
+	TRY(s->ops->nodes(v->l->store, 0, 0, INT64_MAX, on_node, &c, err));
+	if (!c.differs && c.next < v->nodes.n)
+		find(v, LEDGER_INDEX_MISMATCH, v->nodes.v[c.next].index << v->nodes.v[c.next].level,
+		     "a node of the tree that the store has to keep is missing");
+	return 0;
+}
+
 static void check_signed(struct verifying *v)
 {
 	for (size_t i = 0; i < v->signed_leaves.n; i++) {
@@ -226,6 +276,7 @@ static int steps(struct verifying *v, struct err *err)
 	if (v->stopped)
 		return 0;
 	check_head(v, &head);
+	TRY(check_nodes(v, err));
 	check_signed(v);
 	anchors_finish(v);
 	TRY(blobs_finish(v, err));

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/vec.h"
 
 #define LL (unsigned long long)
 
@@ -179,6 +180,21 @@ static int meaning(struct verifying *v, const struct entry *e, const uint8_t lea
 	return 0;
 }
 
+static void grow(struct verifying *v, const uint8_t leaf[SHA256_LEN])
+{
+	uint64_t seq = v->frontier.size;
+	struct merkle_grown grown;
+
+	frontier_grow(&v->frontier, &v->h, leaf, &grown);
+	for (unsigned level = MERKLE_KEPT; level <= grown.n; level += MERKLE_KEPT) {
+		struct kept_node *k = VEC_ADD(&v->nodes);
+
+		k->level = level;
+		k->index = seq >> level;
+		memcpy(k->hash, grown.hash[level - 1], SHA256_LEN);
+	}
+}
+
 int verify_entry(struct verifying *v, struct sv bytes, const struct entry_row *row,
 		 const struct row_refs *refs, struct err *err)
 {
@@ -206,7 +222,7 @@ int verify_entry(struct verifying *v, struct sv bytes, const struct entry_row *r
 	v->expect = (readable ? e->seq : v->expect) + 1;
 	v->at_ms = e->at_ms;
 	v->last_at = MAX(v->last_at, e->at_ms);
-	frontier_add(&v->frontier, &v->h, leaf);
+	grow(v, leaf);
 	anchors_pass(v);
 	if (!linked && !v->conf->all) {
 		v->stopped = true;

@@ -61,6 +61,14 @@ struct verifying {
 
 	/* Where the walk is. */
 	struct frontier frontier; /* .size: entries seen */
+	struct {                  /* nodes that the store has to keep, as the entries give them */
+		struct kept_node {
+			unsigned level;
+			uint64_t index;
+			uint8_t hash[SHA256_LEN];
+		} * v;
+		size_t n, room;
+	} nodes;
 	uint8_t prev[SHA256_LEN];
 	uint64_t expect;        /* the next seq */
 	int64_t last_at, at_ms; /* the latest so far; that of the entry before */

@@ -54,6 +54,96 @@ static void a_checkpoint_never_goes_back(void)
 	ledger_close(l);
 }
 
+static void many(struct ledger *l, size_t n)
+{
+	AUTO_FREE struct ledger_new *e = xcalloc(n, sizeof(*e));
+	AUTO_JSON json_t *body = json_object();
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; i < n; i++)
+		e[i] = (struct ledger_new){ .kind = "cost",
+					    .body = body,
+					    .by_id = SCENE_BY,
+					    .role = "machine",
+					    .at_ms = SCENE_START };
+	CHECK_OK(ledger_append_many(l, e, n, NULL, &err), err);
+}
+
+/* Enough entries for kept nodes: proofs from them are those from the leaves. */
+static void proofs_from_kept_nodes_hold(void)
+{
+	struct ledger *l = scene_open(scene_path("l"));
+	struct sha256 h CLEANUP(sha256_release) = { 0 };
+	uint8_t root[SHA256_LEN], old[SHA256_LEN], slow[SHA256_LEN];
+	struct err err = ERR_INIT;
+	uint64_t size;
+
+	many(l, 610);
+	CHECK_OK(ledger_size(l, &size, old, &err), err);
+	CHECK_INT(size, 611);
+	many(l, 600);
+	CHECK_OK(ledger_size(l, &size, root, &err), err);
+	for (uint64_t i = 0; i < size; i += 101) {
+		struct ledger_proof p CLEANUP(ledger_proof_release) = { 0 };
+		struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
+
+		CHECK_OK(ledger_inclusion(l, i, size, &p, &err), err);
+		CHECK_OK(ledger_get(l, i, &e, &err), err);
+		CHECK(merkle_inclusion_holds(&h, i, size, e.ref.leaf,
+					     (const uint8_t(*)[SHA256_LEN])p.hash, p.n, root));
+	}
+	struct ledger_proof q CLEANUP(ledger_proof_release) = { 0 };
+	struct merkle_source s = ledger_nodes(l);
+
+	CHECK_OK(ledger_consistency(l, 611, size, &q, &err), err);
+	CHECK(merkle_consistency_holds(&h, 611, size, old, root,
+				       (const uint8_t(*)[SHA256_LEN])q.hash, q.n));
+	CHECK_OK(merkle_root(&s, 611, slow, &err), err);
+	CHECK(memcmp(slow, old, SHA256_LEN) == 0);
+	l->store->no_nodes = true; /* out of the leaves alone */
+	CHECK_OK(merkle_root(&s, size, slow, &err), err);
+	CHECK(memcmp(slow, root, SHA256_LEN) == 0);
+	ledger_close(l);
+	CHECK_STR(scene_verify(scene_path("l")), "");
+}
+
+static void kept_nodes_that_differ_are_found(void)
+{
+	static const char *const edits[][2] = {
+		{ "UPDATE node SET hash = randomblob(32) WHERE idx = 1", "INDEX_MISMATCH@256" },
+		{ "DELETE FROM node WHERE idx = 1", "INDEX_MISMATCH@256" },
+		{ "INSERT INTO node VALUES (8, 2, randomblob(32))", "INDEX_MISMATCH@512" },
+		{ "INSERT INTO node VALUES (7, 0, randomblob(32))", "INDEX_MISMATCH@0" },
+	};
+	struct ledger *l = scene_open(scene_path("l"));
+
+	many(l, 600);
+	ledger_close(l);
+	CHECK_STR(scene_verify(scene_path("l")), "");
+	scene_sql(scene_path("l"), "CREATE TABLE kept AS SELECT * FROM node");
+	for (size_t i = 0; i < ARRAY_SIZE(edits); i++) {
+		scene_sql(scene_path("l"), edits[i][0]);
+		CHECK_HAS(scene_verify(scene_path("l")), edits[i][1]);
+		scene_sql(scene_path("l"), "DELETE FROM node; INSERT INTO node SELECT * FROM kept");
+	}
+}
+
+/* Made before nodes were kept: as good, only slower. */
+static void a_store_without_nodes_goes_on(void)
+{
+	struct ledger *l = scene_open(scene_path("l"));
+
+	many(l, 300);
+	ledger_close(l);
+	scene_sql(scene_path("l"), "DROP TABLE node; PRAGMA user_version = 1");
+	CHECK_STR(scene_verify(scene_path("l")), "");
+	l = scene_open(scene_path("l"));
+	many(l, 300);
+	scene_checkpoint(l);
+	ledger_close(l);
+	CHECK_STR(scene_verify(scene_path("l")), "");
+}
+
 static void proofs_out_of_the_store_hold(void)
 {
 	struct ledger *l = scene_open(scene_path("l"));
@@ -105,4 +195,6 @@ static void without_the_key_there_is_no_checkpoint(void)
 }
 
 TEST_MAIN(TEST(checkpoints_name_size_and_root), TEST(a_checkpoint_never_goes_back),
-	  TEST(proofs_out_of_the_store_hold), TEST(without_the_key_there_is_no_checkpoint))
+	  TEST(proofs_out_of_the_store_hold), TEST(proofs_from_kept_nodes_hold),
+	  TEST(kept_nodes_that_differ_are_found), TEST(a_store_without_nodes_goes_on),
+	  TEST(without_the_key_there_is_no_checkpoint))

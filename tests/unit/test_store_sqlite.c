@@ -53,10 +53,10 @@ static void other_databases_are_refused_by_name(void)
 	CHECK_INT(scene_try_open(scene_path("l"), LEDGER_CREATE, &err), -ERR_BROKEN);
 	CHECK_HAS(err.msg, "is not a store of a ledger");
 	ledger_close(scene_open(scene_path("m")));
-	scene_sql(scene_path("m"), "PRAGMA user_version = 2");
+	scene_sql(scene_path("m"), "PRAGMA user_version = 3");
 	err = ERR_INIT;
 	CHECK_INT(scene_try_open(scene_path("m"), 0, &err), -ERR_UNSUPPORTED);
-	CHECK_HAS(err.msg, "of version 2");
+	CHECK_HAS(err.msg, "of version 3");
 }
 
 static void no_database_at_all_is_broken(void)
