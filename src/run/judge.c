@@ -70,7 +70,8 @@ static double *share_ok(const struct reps *l)
 	return v;
 }
 
-static void add_metric(struct input *i, const struct judge *j, const struct metric_info *info)
+static struct verdict_metric *add_metric(struct input *i, const struct judge *j,
+					 const struct metric_info *info)
 {
 	struct verdict_metric *m = &i->metrics[i->n_metrics];
 	double *bank = info->across ? share_ok(&j->bank) : column(&j->bank, info->name);
@@ -88,6 +89,7 @@ static void add_metric(struct input *i, const struct judge *j, const struct metr
 	i->columns[2 * i->n_metrics] = bank;
 	i->columns[2 * i->n_metrics + 1] = cand;
 	i->n_metrics++;
+	return m;
 }
 
 static struct verdict_metric *find_metric(struct input *i, const char *name)
@@ -130,13 +132,10 @@ static void metrics(struct input *i, const struct judge *j)
 	i->columns = xcalloc(2 * most, sizeof(*i->columns));
 	for (size_t k = 0; k < c->workload_check.objectives.n; k++) {
 		const struct objective *o = &c->workload_check.objectives.v[k];
-		struct verdict_metric *m;
-		struct limit l;
+		struct verdict_metric *m = add_metric(i, j, &o->info);
+		struct limit l = limit_of(i, j, o);
 
-		add_metric(i, j, &o->info);
-		m = find_metric(i, o->metric);
 		m->has_limit = true;
-		l = limit_of(i, j, o);
 		m->limit = l.value;
 		m->limit_strict = l.op == LIMIT_LT || l.op == LIMIT_GT;
 	}
@@ -144,10 +143,8 @@ static void metrics(struct input *i, const struct judge *j)
 		const struct margin *g = &c->compare.v[k];
 		struct verdict_metric *m = find_metric(i, g->metric);
 
-		if (!m) {
-			add_metric(i, j, &g->info);
-			m = find_metric(i, g->metric);
-		}
+		if (!m)
+			m = add_metric(i, j, &g->info);
 		if (m->across)
 			continue;
 		m->gate = g->gate;
