@@ -67,7 +67,9 @@ const char *bisect_why_name(enum bisect_why w); /* "reproduce" "search" "confirm
 struct bisect_trial {
 	uint32_t config;
 	enum bisect_why why;
-	double w; /* NAN: it could not run; its configuration is not tried again */
+	/* NAN: it could not run, and its configuration is not tried again. Infinite: it ran and
+	 * does not count, for a cause beside the metric. */
+	double w;
 };
 
 struct bisect_in {
@@ -153,3 +155,12 @@ struct bisect_factorial {
 };
 void bisect_factorial(const struct bisect_in *in, unsigned a, unsigned b,
 		      struct bisect_factorial *ret);
+
+/* What a search will take, by playing `games` of them for each kind of truth on values made up with
+ * the effect and spread that bank and candidate have; in->trials are not looked at. */
+struct bisect_expect {
+	double effect, sigma;
+	double trials[3], right[3]; /* one component, both, halves: mean trials, share found */
+};
+void bisect_expect(const struct bisect_in *in, unsigned games, uint64_t seed,
+		   struct bisect_expect *ret);

@@ -223,7 +223,7 @@ static void look_back(const struct bisect_in *in, uint32_t set, struct confirmin
 
 		if (t->why != BISECT_CONFIRMS || (t->config != set && t->config != (all & ~set)))
 			return;
-		if (isnan(t->w))
+		if (!isfinite(t->w))
 			continue;
 		ret->begun = true;
 		if (t->config == set)
@@ -263,7 +263,7 @@ static bool goes_on(const struct bisect_in *in, const struct bisect_fit *fit, ui
 
 	if (!in->n_trials || in->trials[in->n_trials - 1].why != BISECT_CONFIRMS)
 		return false;
-	/* Of which set? Either the last trial's configuration or its opposite; the hypotheses know. */
+	/* Of which set? The last trial's configuration or its opposite; the hypotheses know. */
 	for (size_t k = 0; k < fit->n; k++) {
 		uint32_t set = bisect_hyp_mask(&fit->v[k]);
 		uint32_t first = in->trials[in->n_trials - 1].config;
@@ -303,7 +303,7 @@ static void undetermined(struct bisect_step *s, const char *why)
 static bool tried(const struct bisect_in *in, uint32_t config)
 {
 	for (size_t k = 0; k < in->n_trials; k++)
-		if (in->trials[k].config == config)
+		if (in->trials[k].config == config && isfinite(in->trials[k].w))
 			return true;
 	return false;
 }

@@ -41,11 +41,12 @@ static const struct opt log_opts[] = {
 };
 
 /* What is of interest without --all. Intents of single repetitions are left out too. */
-static const char *const usual[] = { "baseline.set", "bisect.trial",   "correction",
-				     "drill",        "evidence.state", "key.add",
-				     "key.revoke",   "ledger.genesis", "run.abandon",
-				     "run.intent",   "signoff",        "verdict",
-				     "waiver",       "waiver.revoke",  NULL };
+static const char *const usual[] = { "attribution", "baseline.set", "bisect.trial",
+				     "correction",  "drill",        "evidence.state",
+				     "key.add",     "key.revoke",   "ledger.genesis",
+				     "run.abandon", "run.intent",   "signoff",
+				     "verdict",     "waiver",       "waiver.revoke",
+				     NULL };
 
 struct listing {
 	const struct log_conf *c;
@@ -169,6 +170,21 @@ static char *waiver_summary(const json_t *b)
 			 json_str_or(b, "owner", ""), json_str_or(b, "reason", ""));
 }
 
+/* A search's trial or answer, with the components that are new or did it. */
+static char *search_summary(const json_t *b, const json_t *names, const char *none)
+{
+	struct str s CLEANUP(str_release) = { 0 };
+
+	str_addf(&s, "%s %s: %s %s", json_str_or(b, "workload", ""), json_str_or(b, "run", ""),
+		 json_str_or(b, "why", "answer"), json_str_or(b, "state", ""));
+	for (size_t i = 0; i < json_array_size(names); i++)
+		str_addf(&s, "%s%s",
+			 i ? " " : ", new: ", json_string_value(json_array_get(names, i)));
+	if (!json_array_size(names))
+		str_add(&s, none);
+	return xstrdup(str_text(&s));
+}
+
 static char *summary(const struct ledger_entry *e)
 {
 	const json_t *b = e->body, *d = json_object_get(b, "decision");
@@ -192,6 +208,11 @@ static char *summary(const struct ledger_entry *e)
 		return xasprintf("%s %s: %s%s%s", w, run, json_str_or(b, "scope", ""),
 				 json_str_or(b, "state", NULL) ? " " : "",
 				 json_str_or(b, "state", ""));
+	if (streq(e->kind, "bisect.trial"))
+		return search_summary(b, json_object_get(b, "new"), ", all old");
+	if (streq(e->kind, "attribution"))
+		return search_summary(
+			b, json_object_get(json_object_get(b, "answer"), "components"), "");
 	if (streq(e->kind, "key.add"))
 		return xasprintf("key of %s", json_str_or(b, "holder", "?"));
 	if (streq(e->kind, "key.revoke"))

@@ -16,7 +16,7 @@ static void on_progress(void *arg, const struct run_progress *p)
 		     live[0] ? " | " : "", live, left ? " | left " : "", left ? left : "");
 }
 
-static void clear_line(struct cli *cli)
+void running_clear_line(struct cli *cli)
 {
 	if (cli->progress_tty)
 		(void)fputs("\r\033[K", stderr);
@@ -28,7 +28,7 @@ static void on_outcome(void *arg, const struct outcome *o)
 	AUTO_FREE char *took = duration_text(o->took_ns);
 	AUTO_FREE char *reason = text_clean(sv_of(o->reason ? o->reason : ""));
 
-	clear_line(cli);
+	running_clear_line(cli);
 	cli_note(cli, "%-8s %s (%s)%s%s", result_name(o->result), o->check, took,
 		 reason[0] ? ": " : "", reason);
 }
@@ -49,7 +49,7 @@ static void on_rep(void *arg, const struct rep *r)
 			str_addf(&s, "%s%s %s", s.n ? ", " : "", m->name, t);
 		}
 	}
-	clear_line(cli);
+	running_clear_line(cli);
 	cli_note(cli, "%-8s repetition %d: %s%s%s", states[r->state], r->index + 1,
 		 r->reason ? r->reason : "", r->reason && s.n ? "; " : "", str_text(&s));
 }
@@ -59,12 +59,12 @@ static void on_note(void *arg, const char *text)
 	AUTO_FREE char *line = xstrdup(text);
 	struct sv rest = sv_of(line), part;
 
-	clear_line(arg);
+	running_clear_line(arg);
 	while (sv_line(&rest, &part))
 		cli_note(arg, "         " SV_FMT, SV_ARG(part));
 }
 
-int running_contract(struct cli *cli, struct run_env *env, struct run_done *ret, struct err *err)
+void running_env(struct cli *cli, struct run_env *env)
 {
 	env->contract = &cli->contract;
 	env->contract_text = cli->contract_text;
@@ -80,8 +80,13 @@ int running_contract(struct cli *cli, struct run_env *env, struct run_done *ret,
 	env->rep = on_rep;
 	env->note = on_note;
 	env->arg = cli;
+}
+
+int running_contract(struct cli *cli, struct run_env *env, struct run_done *ret, struct err *err)
+{
+	running_env(cli, env);
 	TRY(run_contract(env, ret, err));
-	clear_line(cli);
+	running_clear_line(cli);
 	return 0;
 }
 

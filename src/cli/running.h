@@ -5,6 +5,9 @@
 #include "cli/cli.h"
 #include "run/run.h"
 
+/* Everything of env that is not an option: contract, ledger, callbacks with a live line. */
+void running_env(struct cli *cli, struct run_env *env);
+void running_clear_line(struct cli *cli);
 /* env holds the options; the rest is filled in here. */
 int running_contract(struct cli *cli, struct run_env *env, struct run_done *ret,
 		     struct err *err) MUST_USE;

@@ -135,9 +135,9 @@ static void recompute(struct verifying *v, const struct ledger_entry *e)
 /* Do we have to understand the body? Most entries only have to be there. */
 static bool matters(const struct entry *e)
 {
-	static const char *const kinds[] = { "ledger.genesis", "key.add",       "key.revoke",
-					     "run.intent",     "run.result",    "run.abandon",
-					     "verdict",        "evidence.state" };
+	static const char *const kinds[] = { "ledger.genesis", "key.add",        "key.revoke",
+					     "run.intent",     "run.result",     "run.abandon",
+					     "verdict",        "evidence.state", "bisect.trial" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (sv_is(e->kind, kinds[i]))

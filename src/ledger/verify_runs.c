@@ -166,7 +166,8 @@ void runs_take(struct verifying *v, const struct ledger_entry *e)
 {
 	if (streq(e->kind, "run.intent"))
 		take_intent(&v->runs, e);
-	else if (streq(e->kind, "run.result") || streq(e->kind, "run.abandon"))
+	else if (streq(e->kind, "run.result") || streq(e->kind, "run.abandon") ||
+		 streq(e->kind, "bisect.trial"))
 		take_end(v, e);
 	else if (streq(e->kind, "verdict"))
 		take_verdict(v, e);

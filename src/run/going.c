@@ -50,7 +50,7 @@ json_t *refs_text(const struct strs *l)
 	return a;
 }
 
-static int identify(struct going *g, struct err *err)
+int going_identify(struct going *g, struct err *err)
 {
 	AUTO_FREE char *at = time_utc(clock_wall_ms());
 	AUTO_FREE char *boot = file_first_line("/proc/sys/kernel/random/boot_id");
@@ -68,7 +68,7 @@ static int identify(struct going *g, struct err *err)
 	return 0;
 }
 
-static int capture(struct going *g, struct err *err)
+int going_capture(struct going *g, struct err *err)
 {
 	const struct run_env *env = g->env;
 	struct run_capture rc = { .contract = env->contract,
@@ -77,6 +77,10 @@ static int capture(struct going *g, struct err *err)
 				  .tool_digest = env->tool_digest,
 				  .cancel = env->cancel };
 
+	pairs_release(&g->environment);
+	stack_release(&g->stack);
+	strs_release(&g->mismatches);
+	g->looked = false;
 	TRY(run_environment(env->contract, env->dir, &g->environment, err));
 	if (run_stack(&rc, &g->stack, err) < 0)
 		return err_wrap(err, "cannot capture the stack");
@@ -228,9 +232,9 @@ int going_lock(struct going *g, struct err *err)
 
 int going_begin(struct going *g, struct err *err)
 {
-	TRY(identify(g, err));
+	TRY(going_identify(g, err));
 	TRY(dir_temp("run", &g->work, err));
-	TRY(capture(g, err));
+	TRY(going_capture(g, err));
 	TRY(find_series(g, err));
 	TRY(announce(g, err));
 	strs_add(&g->intents, g->intent.hex);

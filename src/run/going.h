@@ -44,6 +44,14 @@ struct going_part {
 	size_t step, steps;
 };
 struct check_ctx going_ctx(struct going_part *part); /* without work and golden */
+/* The parts that a search for a component needs by themselves: */
+int going_identify(struct going *g, struct err *err) MUST_USE; /* name and session */
+/* The stack as it is now, the environment read again; what was seen of processes is forgotten. */
+int going_capture(struct going *g, struct err *err) MUST_USE;
+/* One announced repetition, measured in a folder of this name, its evidence kept; r->index is
+ * given. Left out by the contract's causes like any other. */
+int going_measure(struct going *g, struct going_part *part, const char *name,
+		  const struct ledger_ref *intent, struct rep *r, struct err *err) MUST_USE;
 int going_repetitions(struct going *g, struct verdict *v, struct err *err) MUST_USE;
 void going_decide(struct going *g, bool ended, struct verdict *v);
 

@@ -78,6 +78,10 @@ int series_intents(struct ledger *l, const char *workload, const char *contract_
 int series_reps(struct ledger *l, const struct strs *intents, struct reps *ret,
 		struct outcomes *ret_last_outcomes, struct err *err) MUST_USE;
 
+/* What a sign-off's entry says of contract, stack, intent and verdict. */
+int acceptance_of(struct ledger *l, const char *signoff, struct acceptance *ret,
+		  struct err *err) MUST_USE;
+
 /* ---- judge.c: what the verdict is made of ---- */
 
 struct judge {

@@ -37,8 +37,7 @@ static int contract_of(struct ledger *l, const char *digest,
 	return 0;
 }
 
-static int accepted_by(struct ledger *l, const char *signoff, struct acceptance *ret,
-		       struct err *err)
+int acceptance_of(struct ledger *l, const char *signoff, struct acceptance *ret, struct err *err)
 {
 	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
 	const json_t *b;
@@ -144,7 +143,7 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 	TRY(waivers_read(a->ledger, json_str_or(body, "workload", ""), in.as_of, &j.waivers, err));
 	waivers_keep(&j.waivers, named, in.at_ms);
 	if (signoff) {
-		TRY(accepted_by(a->ledger, signoff, &acc, err));
+		TRY(acceptance_of(a->ledger, signoff, &acc, err));
 		TRY(judge_bank(a->ledger, &c, &acc, in.as_of, &j, &next, err));
 	}
 	TRY(read_series(a->ledger, body, &j, err));
@@ -188,7 +187,8 @@ static int on_entry(void *arg, const struct ledger_entry *e, struct err *err)
 		o = VEC_ADD(l);
 		memcpy(o->leaf, e->ref.hex, 65);
 		(void)snprintf(o->run, sizeof(o->run), "%s", json_str_or(e->body, "run", ""));
-		o->whole = streq(json_str_or(e->body, "scope", ""), "run");
+		o->whole = streq(json_str_or(e->body, "scope", ""), "run") ||
+			   streq(json_str_or(e->body, "scope", ""), "bisect");
 		o->pid = (pid_t)json_int_or(e->body, "pid", 0);
 		o->here = streq(e->by_id, l->machine);
 		return 0;
@@ -220,7 +220,8 @@ static bool run_alive(const struct open_ones *l, const char *run)
 
 int run_close_abandoned(const struct run_env *env, size_t *ret_n, struct err *err)
 {
-	static const char *const kinds[] = { "run.intent", "run.result", "run.abandon", NULL };
+	static const char *const kinds[] = { "run.intent", "run.result", "run.abandon",
+					     "bisect.trial", NULL };
 	struct ledger_filter f = { .kinds = kinds };
 	struct open_ones l = { .machine = env->machine };
 	int rc = ledger_each(env->ledger, &f, on_entry, &l, err);

@@ -128,12 +128,9 @@ static void exclude(const struct contract *c, struct rep *r)
 
 static int end_rep(struct going *g, const struct ledger_ref *intent, struct rep *r, struct err *err)
 {
-	AUTO_JSON json_t *body = NULL;
+	AUTO_JSON json_t *body = rep_to_json(r);
 	struct ledger_ref ref;
 
-	exclude(g->env->contract, r);
-	TRY(run_put_evidence(g->env, &r->evidence, err));
-	body = rep_to_json(r);
 	json_put_str(body, "scope", "rep");
 	json_put_str(body, "run", g->run);
 	json_put(body, "intent", run_ref(intent->hex));
@@ -172,6 +169,29 @@ static int golden_file(struct going *g, char **ret, struct err *err)
 	return 0;
 }
 
+int going_measure(struct going *g, struct going_part *part, const char *name,
+		  const struct ledger_ref *intent, struct rep *r, struct err *err)
+{
+	AUTO_FREE char *work = NULL;
+	AUTO_FREE char *golden = NULL;
+	struct check_ctx ctx = going_ctx(part);
+	struct err lost = ERR_INIT;
+
+	TRY(going_folder(g, name, &work, err));
+	TRY(golden_file(g, &golden, err));
+	ctx.work = work;
+	ctx.golden = golden;
+	ctx.started = on_started;
+	r->start_digest = xstrdup(intent->hex); /* a start of its own: its announcement names it */
+	r->session = xstrdup(g->session);
+	TRY(workload_rep(&ctx, r, err));
+	exclude(g->env->contract, r);
+	TRY(run_put_evidence(g->env, &r->evidence, err));
+	if (!g->env->keep_work && dir_remove(work, &lost) < 0)
+		going_note(g, "%s", lost.msg);
+	return 0;
+}
+
 static int one_rep(struct going *g, struct err *err)
 {
 	struct reps *l = &g->judge.cand;
@@ -179,28 +199,18 @@ static int one_rep(struct going *g, struct err *err)
 	AUTO_FREE char *what =
 		xasprintf("repetition %d of %lld", index + 1, (long long)g->reps_planned);
 	AUTO_FREE char *name = xasprintf("rep-%d", index);
-	AUTO_FREE char *work = NULL;
-	AUTO_FREE char *golden = NULL;
 	struct going_part part = { .g = g,
 				   .layer = LAYER_WORKLOAD,
 				   .what = what,
 				   .step = (size_t)index,
 				   .steps = (size_t)g->reps_planned };
-	struct check_ctx ctx = going_ctx(&part);
 	struct rep r CLEANUP(rep_release) = { .index = index };
 	struct err lost = ERR_INIT;
 	struct ledger_ref intent;
 	int64_t start = clock_ns();
 
-	TRY(going_folder(g, name, &work, err));
-	TRY(golden_file(g, &golden, err));
-	ctx.work = work;
-	ctx.golden = golden;
-	ctx.started = on_started;
 	TRY(begin_rep(g, index, &intent, err));
-	r.start_digest = xstrdup(intent.hex); /* a start of its own: its announcement names it */
-	r.session = xstrdup(g->session);
-	if (workload_rep(&ctx, &r, err) < 0) {
+	if (going_measure(g, &part, name, &intent, &r, err) < 0) {
 		if (run_abandon(g->env, intent.hex, g->run,
 				err->code == ERR_INTERRUPTED ? "interrupted" : err->msg, &lost) < 0)
 			going_note(g, "%s", lost.msg);
@@ -212,8 +222,6 @@ static int one_rep(struct going *g, struct err *err)
 		g->env->rep(g->env->arg, &r);
 	*VEC_ADD(l) = r;
 	r = (struct rep){ 0 };
-	if (!g->env->keep_work && dir_remove(work, &lost) < 0)
-		going_note(g, "%s", lost.msg);
 	return 0;
 }
 

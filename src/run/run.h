@@ -242,3 +242,32 @@ int run_switch_get(const struct contract *c, const char *dir, const struct stack
 		   char **ret, struct err *err) MUST_USE;
 int run_switch(const struct contract *c, const char *dir, const struct switch_step *s,
 	       const volatile int *cancel, struct err *err) MUST_USE;
+
+/* ---- which component did it ---- */
+
+enum run_leave { LEAVE_FOUND, LEAVE_ACCEPTED, LEAVE_REJECTED };
+/* Switches the components of a rejected run back and forth, alone and together, until one (or a
+ * pair) is known to have done it: room bisect decides, the contract's switches do it. In the ledger:
+ *	run.intent   scope "bisect"   question, components, the words in place before it
+ *	run.intent   scope "trial"    configuration and why, before anything is switched
+ *	bisect.trial                  what came of it (run.abandon: interrupted)
+ *	attribution                   the answer
+ *	run.result   scope "bisect"   the end, and whether the words are in place again
+ * A search that was broken off is gone on with by the next one for the same rejected run; it puts
+ * back first what a killed one could not. */
+struct run_bisect {
+	const char *run;          /* the rejected run; NULL: the latest */
+	const char *metric;       /* NULL: the one that rejected it; "failed": whether it failed */
+	const char *a, *b;        /* both: the full plan of these two instead of a search */
+	const struct strs *never; /* each "NAME=old|new,...": a configuration never to be tried */
+	int64_t each;       /* repetitions of each of the four configurations of the full plan */
+	int64_t max_trials; /* 0: the room's */
+	bool equal;         /* no weights from the attribution */
+	bool again;         /* forget the trials of earlier searches */
+	bool plan_only, restore_only;
+	enum run_leave leave;
+};
+/* What --json prints goes into value. *ret_exit: 0 answer or plan, 1 none of the components, 2
+ * undetermined or interrupted, 3 the machine could not be left as it should be. */
+int run_bisect(const struct run_env *env, const struct run_bisect *conf, json_t *value,
+	       int *ret_exit, struct err *err) MUST_USE;

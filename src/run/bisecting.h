@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search for the component: its question, its trials, its records. Private to the room. */
+#pragma once
+
+#include "bisect/bisect.h"
+#include "run/going.h"
+
+/* A component with a switch whose word differs between the accepted and the rejected run. */
+struct bisect_part {
+	const char *name; /* borrowed from the contract */
+	const struct stack_switch *sw;
+	char *was, *is; /* words: accepted, rejected */
+	char *found;    /* in place when the search began; NULL: its switch did not say */
+	double weight;
+};
+struct values {
+	double *v;
+	size_t n, room;
+};
+/* --never: configurations in which all of these hold. */
+struct never {
+	uint32_t mask, value;
+};
+struct question {
+	char verdict[65], intent[65], signoff[65], accepted_intent[65];
+	char run[40], accepted_run[40];
+	struct metric_info metric; /* name "failed": did the repetition fail? */
+	char *metric_name;
+	struct {
+		struct bisect_part *v;
+		size_t n, room;
+	} parts;
+	struct strs uncovered;          /* material changes that no switch moves */
+	struct values bank, cand, took; /* worseness; took: ns of each repetition */
+	struct {
+		struct never *v;
+		size_t n, room;
+	} never;
+};
+void question_release(struct question *q);
+int question_read(const struct run_env *env, const struct run_bisect *conf, struct question *ret,
+		  struct err *err) MUST_USE;
+/* NAN: not measured. */
+double question_worseness(const struct question *q, const struct rep *r);
+int question_find(const struct question *q, const char *name, unsigned *ret,
+		  struct err *err) MUST_USE;
+
+/* A trial as the ledger has it. */
+struct trial {
+	char intent[65], leaf[65];
+	uint32_t config;
+	char *why;            /* "reproduce" "search" "confirm" "factorial" */
+	double w;             /* as in struct bisect_trial */
+	double value;         /* the metric; NAN */
+	char *state, *reason; /* "ok" "failed" "excluded" "cannot_run" */
+	int64_t took_ns;
+};
+struct trials {
+	struct trial *v;
+	size_t n, room;
+};
+void trials_release(struct trials *l);
+
+/* What earlier searches for the same question left: their trials, and whether the machine is still
+ * as one of them left it (words that were in place before it, by component; any question). */
+struct earlier {
+	struct trials trials;
+	size_t n;           /* searches */
+	size_t interrupted; /* trials that were announced and never ended */
+	json_t *found;      /* [{"name","value"}]; NULL: all put back */
+	char unrestored[40];
+};
+void earlier_release(struct earlier *e);
+int earlier_read(struct ledger *l, const struct contract *c, const struct question *q,
+		 struct earlier *ret, struct err *err) MUST_USE;
+
+json_t *config_names(const struct question *q, uint32_t config); /* those that are new */
+json_t *trial_json(const struct question *q, const struct trial *t);
+json_t *words_found(const struct question *q);
+/* Everything that --json prints and the ledger keeps of the belief and the answer. */
+void put_belief(const struct question *q, const struct bisect_in *in, const struct bisect_fit *fit,
+		json_t *to);
+void put_answer(const struct question *q, const struct bisect_in *in, const struct bisect_fit *fit,
+		const struct bisect_step *step, json_t *to);
+void put_factorial(const struct question *q, const struct bisect_in *in, unsigned a, unsigned b,
+		   json_t *to);
+/* "blas 81 %, threads 9 %": the leading suspects. */
+char *belief_text(const struct question *q, const struct bisect_in *in,
+		  const struct bisect_fit *fit) MUST_USE;
+json_t *json_e9(double v); /* null, "inf", "-inf" or an integer */

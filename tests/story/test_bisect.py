@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches for the component that did it, on a workload of milliseconds: five words in five files,
+each with a switch, and a script whose speed depends on some of them."""
+import os
+import shutil
+import signal
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import quick  # noqa: E402 pylint: disable=wrong-import-position
+import tap    # noqa: E402 pylint: disable=wrong-import-position
+
+NAMES = ['blas', 'threads', 'malloc', 'package', 'flag']
+
+CONTRACT = '''\
+twice: 1
+workload: {name: five, kind: batch, unit: item, owner: test}
+stack:
+  files:
+%s
+  switch:
+%s
+workload_check:
+  command:
+    argv: [sh, "{dir}/work.sh"]
+    limit: 20 s
+    extract: [{metric: speed, pattern: 'speed (?<value>[0-9.]+)', unit: tokens/s, better: higher}]
+  objectives: [speed >= 10 tokens/s]
+repeat: {runs: 5, at_most: 10}
+compare: {speed: 5 %%}
+cost: {currency: EUR, per_hour: 3600, source: assumed}
+''' % ('\n'.join('    %s: {path: %s, layer: kernellib}' % (n, n) for n in NAMES),
+       '\n'.join('    %s: {set: [sh, "{dir}/switch.sh", set, %s, "{version}"], '
+                 'get: [sh, "{dir}/switch.sh", get, %s]}' % (n, n, n) for n in NAMES))
+
+# `law` prints the loss in percent for the words that are in place.
+WORK = '''\
+n=$(cat count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > count
+[ -e slow ] && { touch started; sleep "$(cat slow)"; }
+loss=$(sh ./law) || exit 3
+echo "speed $((1000 - 10 * loss + (n * 7) % 11)).5"
+'''
+
+SWITCH = '''\
+cd "$(dirname "$0")" || exit 1
+echo "$1 $2 $3" >> switched
+case $1 in
+set) [ ! -e "refuses-$2-$3" ] || { echo "no such version" >&2; exit 4; }; echo "$3" > "$2" ;;
+get) cat "$2" ;;
+esac
+'''
+
+
+def is_new(name):
+    return '[ "$(cat %s)" = new ]' % name
+
+
+def law(*names):
+    """A loss of 20 % when all of these are new."""
+    return '%s && echo 20 || echo 0\n' % ' && '.join(is_new(n) for n in names)
+
+
+READY = tempfile.TemporaryDirectory(prefix='twice-test-')   # accepted and rejected: to copy
+
+
+class Five(quick.Quick):
+    """Accepted with all old, rejected with all new: that much is the same under every law."""
+
+    def __init__(self, rule):
+        super().__init__()
+        if not rule.endswith('echo 0\n'):
+            self.prepare(rule)
+        elif os.listdir(READY.name):
+            shutil.copytree(READY.name, self.dir, dirs_exist_ok=True)
+        else:
+            self.prepare(rule)
+            shutil.copytree(self.dir, READY.name, dirs_exist_ok=True)
+        self.write('law', rule)
+
+    def prepare(self, rule):
+        self.contract(text=CONTRACT)
+        self.write('work.sh', WORK)
+        self.write('switch.sh', SWITCH)
+        self.write('law', rule)
+        self.words('old')
+        tap.equal(self.json('run')['verdict'], 'accepted')
+        self.json('accept', '--note', 'by a test')
+        self.words('new')
+        tap.equal(self.json('run', status=1)['verdict'], 'rejected')
+
+    def words(self, word):
+        for name in NAMES:
+            self.write(name, word + '\n')
+
+    def now(self):
+        words = []
+        for name in NAMES:
+            with open(self.path(name), encoding='utf-8') as f:
+                words.append(f.read().strip())
+        return words
+
+
+def test_one_of_five_is_found_and_everything_put_back():
+    q = Five(law('malloc'))
+    plan = q.json('bisect', '--dry-run')
+    tap.equal((plan['state'], len(plan['components']), plan['trials']), ('planned', 5, []))
+    one, = [x for x in plan['plan']['expect'] if x['kind'] == 'one']
+    tap.true(6e9 < one['trials_e9'] < 14e9, one)
+    tap.true(one['trials_cost_e9'] > 0 and one['trials_ns'] > 0, one)
+    tap.equal((plan['plan']['next_why'], plan['plan']['next']), ('reproduce', []))
+    entries = len(q.log('--all'))
+    v = q.json('bisect')
+    tap.equal((v['state'], v['answer']['kind'], v['answer']['components']),
+              ('found', 'one', ['malloc']))
+    tap.true(v['answer']['posterior_e9'] >= 0.99e9, v['answer'])
+    tap.true(0.9e9 < v['answer']['share_e9'] < 1.1e9, v['answer'])
+    tap.true(v['answer']['low_e9'] < v['answer']['share_e9'] < v['answer']['high_e9'])
+    tap.equal((v['answer']['forward_trials'] >= 2, v['answer']['back_trials'] >= 2), (True, True))
+    tap.true(len(v['trials']) <= 14, v['trials'])
+    tap.equal((v['no_switch_for'], v['still_different']), ([], []))
+    tap.equal((v['restored'], q.now()), (True, ['new'] * 5))
+
+    # Each trial was announced before anything was switched, and ended.
+    new = q.log('--all')[entries:]
+    kinds = [e['kind'] for e in new]
+    tap.equal(kinds[0], 'run.intent')
+    tap.equal(kinds[1:-2], ['run.intent', 'bisect.trial'] * len(v['trials']))
+    tap.equal(kinds[-2:], ['attribution', 'run.result'])
+    body = q.entry(new[-2]['seq'])['body']
+    tap.equal((body['what'], body['state'], body['answer']['components'], len(body['trials'])),
+              ('bisect', 'found', ['malloc'], len(v['trials'])))
+    for args, status in ((('bisect', '--dry-run'), 0), (('log',), 0), (('log', '--all'), 0)):
+        q.same_text(*args, status=status)
+    q.json('verify', '--recompute')
+
+    # Asked again it knows the answer without a trial.
+    again = q.json('bisect')
+    tap.equal((len(again['trials']), again['state']), (len(v['trials']), 'found'))
+    q.same_text('bisect')
+
+
+def test_a_pair_that_is_needed_together():
+    q = Five(law('threads', 'flag'))
+    v = q.json('bisect')
+    tap.equal((v['answer']['kind'], v['answer']['components']), ('and', ['threads', 'flag']))
+    v = q.json('bisect', '--factorial', 'threads,flag', '--each', '2')
+    f = v['factorial']
+    tap.equal((v['state'], f['complete'], f['cells'][3]['new']),
+              ('factorial', True, ['threads', 'flag']))
+    tap.true(abs(f['a_e9']) < 0.03e9 and abs(f['b_e9']) < 0.03e9, f)
+    tap.true(0.15e9 < f['interaction_e9'] < 0.3e9, f)
+    tap.true(f['interaction_half_e9'] < f['interaction_e9'], f)
+    q.same_text('bisect', '--factorial', 'threads,flag', '--each', '2')
+    for wrong, status, text in (('threads', 64, 'not of the form'),
+                                ('threads,nothing', 65, "'nothing' is none"),
+                                ('flag,flag', 64, 'two different')):
+        code, _, err = q.call('bisect', '--factorial', wrong)
+        tap.equal(code, status)
+        tap.has(err, text)
+    tap.equal(q.now(), ['new'] * 5)
+
+
+def test_what_is_outside_the_list_or_gone():
+    q = Five(law('blas'))
+    q.write('law', 'echo 20\n')             # by now it is slow whatever is in place
+    v = q.json('bisect', status=1)
+    tap.equal((v['state'], v['answer']['components']), ('outside', []))
+    q.write('law', 'echo 0\n')
+    v = q.json('bisect', '--again', status=1)
+    tap.equal(v['state'], 'vanished')
+    q.same_text('bisect', status=1)
+
+
+def test_interrupted_it_puts_back_and_goes_on():
+    q = Five(law('package'))
+    q.write('slow', '20')
+    p = q.start('bisect', '--json')
+    quick.wait_for(lambda: os.path.exists(q.path('started')))
+    tap.equal(q.now(), ['old'] * 5)         # the first trial: all old
+    p.send_signal(signal.SIGINT)
+    out, _ = p.communicate(timeout=60)
+    tap.equal(p.returncode, 2)
+    tap.has(out, '"interrupted"')
+    tap.equal(q.now(), ['new'] * 5)
+    q.remove('slow')
+    v = q.json('bisect', '--trials', '3', status=2)
+    tap.equal((v['state'], v['reason'], len(v['trials']), v['interrupted_before']),
+              ('undetermined', 'the limit of trials is reached', 3, 1))
+    v = q.json('bisect')
+    tap.equal((v['answer']['components'], v['trials_before']), (['package'], 3))
+    q.json('verify')
+
+
+def test_killed_the_next_one_mends():
+    q = Five(law('blas'))
+    q.write('slow', '20')
+    p = q.start('bisect')
+    quick.wait_for(lambda: os.path.exists(q.path('started')))
+    p.kill()
+    p.communicate()
+    quick.no_process_left(q.dir)
+    q.remove('slow')
+    tap.equal(q.now(), ['old'] * 5)         # nobody could put it back
+    v = q.json('bisect', '--restore')
+    tap.equal((v['state'], len(v['words']), q.now()), ('restored', 5, ['new'] * 5))
+    q.same_text('bisect', '--restore')
+    tap.equal(q.json('bisect', '--restore')['state'], 'nothing_to_restore')
+
+    os.unlink(q.path('started'))
+    q.write('slow', '20')
+    p = q.start('bisect')
+    quick.wait_for(lambda: os.path.exists(q.path('started')))
+    p.kill()
+    p.communicate()
+    quick.no_process_left(q.dir)
+    q.remove('slow')
+    tap.equal(q.now(), ['old'] * 5)
+    v = q.json('bisect')                    # puts back what the killed one found, not what it left
+    tap.equal((v['answer']['components'], v['restored'], q.now()), (['blas'], True, ['new'] * 5))
+    v = q.json('bisect', '--leave', 'accepted')
+    tap.equal(q.now(), ['old'] * 5)
+    tap.equal(q.json('check')['state'], 'accepted')
+    q.json('verify')
+
+
+def test_what_cannot_run_is_left_out():
+    q = Five(law('threads'))
+    # Neither blas without malloc nor the other way round: the script ends with 3.
+    q.write('law', '[ "$(cat blas)" = "$(cat malloc)" ] || exit 1\n' + law('threads'))
+    v = q.json('bisect')
+    tap.equal(v['answer']['components'], ['threads'])
+    for t in v['trials']:
+        tap.true(t['state'] == 'ok' or ('blas' in t['new']) != ('malloc' in t['new']), t)
+    # The same known beforehand.
+    v = q.json('bisect', '--again', '--never', 'blas=new,malloc=old', '--never',
+               'blas=old,malloc=new')
+    tap.equal(v['answer']['components'], ['threads'])
+    tap.equal([t['state'] for t in v['trials']], ['ok'] * len(v['trials']))
+    code, _, err = q.call('bisect', '--never', 'blas=maybe')
+    tap.equal(code, 64)
+    tap.has(err, 'NAME=old or NAME=new')
+
+    # A version that can't be installed any more.
+    q = Five(law('flag'))
+    q.write('refuses-blas-old', '')
+    v = q.json('bisect', status=2)
+    tap.equal(v['state'], 'undetermined')
+    tap.true(any(t['state'] == 'cannot_run' and 'no such version' in t['reason']
+                 for t in v['trials']), v['trials'])
+    tap.equal((v['restored'], q.now()), (True, ['new'] * 5))
+
+
+def test_a_run_that_fails_is_searched_by_its_failing():
+    q = Five(is_new('package') + ' && exit 1\necho 0 # fails\n')
+    v = q.json('bisect')
+    tap.equal((v['metric'], v['answer']['components']), ('failed', ['package']))
+    q.same_text('bisect', '--dry-run')
+
+
+def test_nothing_to_search():
+    q = quick.Quick()
+    code, _, err = q.call('bisect')
+    tap.equal(code, 3)
+    q.accepted()
+    code, _, err = q.call('bisect')
+    tap.equal(code, 3)
+    tap.has(err, "no run of 'quick' was rejected")
+    q.write('hidden', '2\n')
+    tap.equal(q.json('run', status=1)['verdict'], 'rejected')
+    code, _, err = q.call('bisect')
+    tap.equal(code, 3)
+    tap.has(err, 'has a switch')
+    code, _, err = q.call('bisect', 'nonsense')
+    tap.equal(code, 65)
+
+
+tap.main(globals())
