@@ -247,7 +247,8 @@ int run_switch(const struct contract *c, const char *dir, const struct switch_st
 
 enum run_leave { LEAVE_FOUND, LEAVE_ACCEPTED, LEAVE_REJECTED };
 /* Switches the components of a rejected run back and forth, alone and together, until one (or a
- * pair) is known to have done it: room bisect decides, the contract's switches do it. In the ledger:
+ * pair) is known to have done it: room bisect decides, the contract's switches do it. In the
+ * ledger:
  *	run.intent   scope "bisect"   question, components, the words in place before it
  *	run.intent   scope "trial"    configuration and why, before anything is switched
  *	bisect.trial                  what came of it (run.abandon: interrupted)
