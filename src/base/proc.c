@@ -196,6 +196,8 @@ static NORETURN void child(const struct child_fds *fds, const char *program,
 		(void)sigaction(s, &dfl, NULL);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	/* What our own parent left open (a lock, say) must not live on in a server of ours either. */
+	(void)close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
 	if (dup2(fds->in, 0) >= 0 && dup2(fds->out, 1) >= 0 && dup2(fds->err, 2) >= 0 &&
 	    (!cwd || chdir(cwd) == 0))
 		(void)execve(program, (char *const *)(uintptr_t)argv, env);
@@ -353,12 +355,15 @@ static void lines(struct proc *p, struct stream *s, const char *buf, size_t n)
 	}
 }
 
-/* Reads what is there. False once the stream has ended. */
+/*
+ * Reads what is there, and no more than a pipe holds (pipe(7): 1 MiB at most): who never stops
+ * writing must not keep us from looking at the clock. False once the stream has ended.
+ */
 static bool drain(struct proc *p, struct stream *s)
 {
 	char buf[16 * KIB];
 
-	while (s->fd >= 0) {
+	for (size_t got = 0; s->fd >= 0 && got < MIB;) {
 		ssize_t n = read(s->fd, buf, sizeof(buf));
 		size_t room = s->limit - MIN(s->kept.n, s->limit), keep;
 
@@ -374,6 +379,7 @@ static bool drain(struct proc *p, struct stream *s)
 			}
 			return false;
 		}
+		got += (size_t)n;
 		keep = MIN((size_t)n, room);
 		str_addn(&s->kept, buf, keep);
 		if (keep < (size_t)n)
@@ -381,7 +387,7 @@ static bool drain(struct proc *p, struct stream *s)
 		if (p->on_line && s == &p->out)
 			lines(p, s, buf, (size_t)n);
 	}
-	return false;
+	return s->fd >= 0;
 }
 
 static void feed(struct proc *p)

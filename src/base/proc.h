@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Child processes: argv only (never a shell), a process group of their own, a time limit, an output
- * limit, stdout and stderr captured, exit code and signal kept. A child dies with us (PDEATHSIG),
+ * limit, stdout and stderr captured, exit code and signal kept, no descriptor but those three. A child dies with us (PDEATHSIG),
  * and its whole group is ended: SIGTERM, then SIGKILL after the grace time.
  *
  *	struct proc_spec spec = { .argv = argv, .limit_ns = 10 * NS_PER_S };

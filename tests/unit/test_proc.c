@@ -6,6 +6,7 @@
 #include "base/file.h"
 
 #include "test.h"
+#include <fcntl.h>
 
 #define ARGV(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
@@ -55,6 +56,51 @@ static void cuts_output_at_its_limit_and_reads_on(void)
 	CHECK_INT(done.out.n, 1000);
 	CHECK(done.out_cut && !done.err_cut);
 	CHECK_INT(done.exit_code, 0);
+}
+
+static void who_never_stops_writing_is_ended_in_time(void)
+{
+	struct proc_spec spec = { .argv = ARGV("sh", "-c",
+					       "trap '' TERM; cat /dev/zero & cat /dev/zero & cat "
+					       "/dev/zero >&2 & cat /dev/zero"),
+				  .out_limit = 1000,
+				  .limit_ns = 300 * NS_PER_MS,
+				  .grace_ns = 100 * NS_PER_MS };
+	struct proc_done done CLEANUP(proc_done_release) = { 0 };
+	struct err err = ERR_INIT;
+
+	CHECK_OK(proc_run(&spec, &done, &err), err);
+	CHECK(done.timed_out && done.out_cut && done.err_cut);
+	CHECK_INT(done.out.n, 1000);
+}
+
+/* Files, locks and sockets of ours are none of the child's business. */
+static void a_child_gets_three_descriptors_and_no_more(void)
+{
+	CLEANUP(closep)
+	int mine = open("/dev/null", O_RDONLY); /* as a careless parent leaves one */
+	struct proc_spec spec = { .argv = ARGV("ls", "/proc/self/fd") };
+	struct proc_spec first = { .argv = ARGV("sleep", "60") };
+	struct proc *other CLEANUP(proc_freep) = NULL;
+	struct proc_done done CLEANUP(proc_done_release) = { 0 };
+	struct err err = ERR_INIT;
+
+	CHECK(mine > 2);
+	CHECK_OK(proc_start(&first, &other, &err), err);
+	CHECK_OK(proc_run(&spec, &done, &err), err);
+	CHECK_STR(str_text(&done.out), "0\n1\n2\n3\n"); /* 3 is that of ls itself */
+}
+
+/* Nothing between us and the program looks at the words. */
+static void argv_is_taken_literally(void)
+{
+	struct proc_spec spec = { .argv = ARGV("printf", "%s|", "$HOME", "`id`", "a b", "*", ";",
+					       "\n", "", "'\"") };
+	struct proc_done done CLEANUP(proc_done_release) = { 0 };
+	struct err err = ERR_INIT;
+
+	CHECK_OK(proc_run(&spec, &done, &err), err);
+	CHECK_STR(str_text(&done.out), "$HOME|`id`|a b|*|;|\n||'\"|");
 }
 
 static void says_which_program_is_missing(void)
@@ -169,7 +215,9 @@ static void nothing_outlives_a_killed_parent(void)
 }
 
 TEST_MAIN(TEST(keeps_output_code_and_times), TEST(ends_a_whole_group_at_the_time_limit),
-	  TEST(cuts_output_at_its_limit_and_reads_on), TEST(says_which_program_is_missing),
-	  TEST(changes_the_environment_on_top_of_ours), TEST(hands_over_whole_lines_while_it_runs),
-	  TEST(a_signal_is_kept), TEST(a_cancelled_run_is_interrupted),
-	  TEST(nothing_outlives_a_killed_parent))
+	  TEST(cuts_output_at_its_limit_and_reads_on),
+	  TEST(who_never_stops_writing_is_ended_in_time),
+	  TEST(a_child_gets_three_descriptors_and_no_more), TEST(argv_is_taken_literally),
+	  TEST(says_which_program_is_missing), TEST(changes_the_environment_on_top_of_ours),
+	  TEST(hands_over_whole_lines_while_it_runs), TEST(a_signal_is_kept),
+	  TEST(a_cancelled_run_is_interrupted), TEST(nothing_outlives_a_killed_parent))
