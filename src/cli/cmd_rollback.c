@@ -133,6 +133,7 @@ static int rollback_run(struct cli *cli, const void *conf, json_t *v, struct err
 	json_put_str(v, "workload", cli->contract.workload.name);
 	json_put_str(v, "accepted_run", a->run);
 	json_put(v, "steps", steps_json(&p));
+	json_put(v, "moves_along", texts(&p.along));
 	json_put(v, "no_switch_for", texts(&p.missing));
 	json_put_bool(v, "dry_run", c->dry_run);
 	if (c->dry_run)
@@ -155,6 +156,7 @@ static int rollback_run(struct cli *cli, const void *conf, json_t *v, struct err
 static void rollback_text(const json_t *v, struct str *out)
 {
 	const json_t *steps = json_object_get(v, "steps"),
+		     *along = json_object_get(v, "moves_along"),
 		     *missing = json_object_get(v, "no_switch_for");
 	const json_t *still = json_object_get(v, "still_different"),
 		     *proof = json_object_get(v, "proof");
@@ -170,6 +172,8 @@ static void rollback_text(const json_t *v, struct str *out)
 				 json_str_or(s, "component", ""), json_str_or(s, "from", "?"),
 				 json_str_or(s, "to", ""));
 	}
+	for (size_t i = 0; i < json_array_size(along); i++)
+		str_addf(out, "  along with it: %s\n", json_string_value(json_array_get(along, i)));
 	for (size_t i = 0; i < json_array_size(missing); i++)
 		str_addf(out, "  no switch for: %s\n",
 			 json_string_value(json_array_get(missing, i)));

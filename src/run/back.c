@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/proc.h"
+#include "base/redact.h"
 #include "base/vec.h"
 
 void switch_plan_release(struct switch_plan *p)
@@ -15,6 +16,7 @@ void switch_plan_release(struct switch_plan *p)
 	}
 	free(p->v);
 	strs_release(&p->missing);
+	strs_release(&p->along);
 	*p = (struct switch_plan){ 0 };
 }
 
@@ -34,8 +36,9 @@ static int run_it(const struct contract *c, const char *dir, const struct argv *
 	TRY(proc_run(&ps, done, err));
 	if (!proc_ok(done)) {
 		AUTO_FREE char *how = proc_how(done);
-		AUTO_FREE char *said =
-			text_clean(sv_trim(sv_str(done->err.n ? &done->err : &done->out)));
+		AUTO_FREE char *clear =
+			redact_text(sv_trim(sv_str(done->err.n ? &done->err : &done->out)), NULL);
+		AUTO_FREE char *said = text_clean(sv_of(clear));
 
 		return bail(err, ERR_BROKEN, "'%s' ended with %s: %.300s", argv.v[0], how, said);
 	}
@@ -77,6 +80,25 @@ static bool switched(const struct switch_plan *p, const struct change *c)
 	return false;
 }
 
+/*
+ * Accepted as one: what goes back to the same version of the same layer came from the same package
+ * then, wherever it comes from now (LAPACK of OpenBLAS, beside BLIS that of the reference).
+ */
+static bool accepted_as_one(const struct change *a, const struct change *b)
+{
+	return change_layer(a) == change_layer(b) && a->before && b->before && a->before->version &&
+	       streq(a->before->version, b->before->version);
+}
+
+static bool moves_along(const struct switch_plan *p, const struct changes *l,
+			const struct change *c)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (switched(p, &l->v[i]) && accepted_as_one(&l->v[i], c))
+			return true;
+	return false;
+}
+
 int run_switch_plan(struct ledger *l, const struct contract *c, const char *dir,
 		    const struct acceptance *a, const struct staleness *s, struct switch_plan *ret,
 		    struct err *err)
@@ -101,16 +123,10 @@ int run_switch_plan(struct ledger *l, const struct contract *c, const char *dir,
 	}
 	for (size_t i = 0; i < s->changes.n; i++) {
 		const struct change *x = &s->changes.v[i];
-		bool covered = !x->material;
+		AUTO_FREE char *text = change_text(x);
 
-		for (size_t k = 0; k < s->changes.n && !covered; k++)
-			covered = switched(&p, &s->changes.v[k]) &&
-				  (k == i || change_together(&s->changes.v[k], x));
-		if (!covered) {
-			AUTO_FREE char *text = change_text(x);
-
-			strs_add(&p.missing, text);
-		}
+		if (x->material && !switched(&p, x))
+			strs_add(moves_along(&p, &s->changes, x) ? &p.along : &p.missing, text);
 	}
 	*ret = p;
 	p = (struct switch_plan){ 0 };

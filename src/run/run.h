@@ -232,6 +232,9 @@ struct switch_plan {
 	struct switch_step *v;
 	size_t n, room;
 	struct strs missing; /* changed components that no switch can put back */
+	/* Those without a switch of their own that were accepted in the same version as one that is
+	 * switched: expected to go back with it, and looked at again afterwards. */
+	struct strs along;
 };
 void switch_plan_release(struct switch_plan *p);
 int run_switch_plan(struct ledger *l, const struct contract *c, const char *dir,

@@ -76,6 +76,42 @@ static void what_no_switch_covers_is_named(void)
 	run_scene_release(&s);
 }
 
+static void change(struct staleness *st, enum component_layer layer, const char *name,
+		   const char *before, const char *now)
+{
+	(void)stack_add(&st->before, layer, name, before, "x");
+	(void)stack_add(&st->now, layer, name, now, "x");
+}
+
+/* OpenBLAS brings LAPACK; BLIS does not, so that of the reference is there beside it. */
+static void what_came_from_the_same_package_goes_back_along(void)
+{
+	struct staleness st CLEANUP(staleness_release) = { 0 };
+	struct switch_plan p CLEANUP(switch_plan_release) = { 0 };
+	struct run_scene s;
+
+	run_scene_init(&s);
+	put("switch.sh", script);
+	put("word", "50\n");
+	change(&st, CL_KERNELLIB, "kernel", "openblas 1", "blis 9");
+	change(&st, CL_KERNELLIB, "lapack", "openblas 1", "reference 3");
+	change(&st, CL_KERNELLIB, "openmp", "14", "15");
+	change(&st, CL_FRAMEWORK, "numpy", "openblas 1", "2"); /* another layer: no package of it */
+	stack_diff(&st.before, &st.now, &st.changes);
+	p = plan_of(&s, "[{\"name\":\"kernel\",\"value\":\"100\"}]", &st);
+	CHECK_INT(p.along.n, 1);
+	CHECK_STR(p.along.v[0], "kernellib lapack openblas 1 -> reference 3");
+	CHECK_INT(p.missing.n, 2);
+	CHECK_STR(p.missing.v[0], "kernellib openmp 14 -> 15");
+	switch_plan_release(&p);
+	/* Nothing is switched, so nothing goes along. */
+	put("word", "100\n");
+	p = plan_of(&s, "[{\"name\":\"kernel\",\"value\":\"100\"}]", &st);
+	CHECK_INT(p.along.n, 0);
+	CHECK_INT(p.missing.n, 4);
+	run_scene_release(&s);
+}
+
 static void a_switch_that_does_not_do_it_is_an_error(void)
 {
 	static const struct {
@@ -83,6 +119,7 @@ static void a_switch_that_does_not_do_it_is_an_error(void)
 	} t[] = {
 		{ "exit 4\n", "switching 'kernel' to '100': 'sh' ended with exit 4" },
 		{ "echo no room >&2; exit 4\n", "no room" },
+		{ "echo API_TOKEN=abcdefgh12345678 >&2; exit 4\n", "API_TOKEN=[redacted]" },
 		{ "echo 7\n", "'kernel' says '7' after it was set to '100'" },
 		{ "exit 0\n", "printed nothing" },
 	};
@@ -103,4 +140,5 @@ static void a_switch_that_does_not_do_it_is_an_error(void)
 }
 
 TEST_MAIN(TEST(what_a_switch_covers_goes_back), TEST(what_no_switch_covers_is_named),
+	  TEST(what_came_from_the_same_package_goes_back_along),
 	  TEST(a_switch_that_does_not_do_it_is_an_error))
