@@ -126,6 +126,114 @@ def workload(change, want):
     return test
 
 
+# Answers that it is well, and nothing else.
+DENY = '''\
+import http.server, sys
+class H(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *a): pass
+    def do_GET(self):
+        self.send_response(200 if self.path == '/health' else 500)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+    do_POST = do_GET
+http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), H).serve_forever()
+'''
+PROMPT = '{"id": "a", "messages": [{"role": "user", "content": "say one"}]}\n'
+STEPS = 'for i in 1 2 3; do echo "{\\"step\\": $i, \\"loss\\": 0.5, \\"eval_loss\\": 0.5}"; done'
+CHECK = '''\
+workload_check:
+%s
+repeat: {runs: 5, at_most: 5}
+'''
+
+
+def ends_badly(block, reason, files):
+    def test():
+        q = quick.Quick()
+        for name, text in files.items():
+            q.write(name, text)
+        with open(q.path('twice.yaml'), encoding='utf-8') as f:
+            text = f.read()
+        q.write('twice.yaml', text[:text.index('workload_check:')] + CHECK % block)
+        q.call('contract', 'check', status=0)
+        code, out, err = q.call('run', '--json')
+        verdict = json.loads(out)
+        tap.true(verdict['verdict'] in ('rejected', 'no_result'), verdict['verdict'] + err)
+        tap.equal(verdict['exit'], code)
+        reps = [b for b in q.bodies('run.result') if b['scope'] == 'rep']
+        tap.true(reps and all(b['state'] != 'ok' for b in reps), reps)
+        tap.has(' '.join(b['reason'] for b in reps), reason)
+        refused(q, verdict)
+    return test
+
+
+def serving(start, reason, within='300 ms'):
+    return ends_badly('''\
+  serve:
+    start: %s
+    ready: {http: /health, within: %s}
+    stop_within: 1 s
+  load: {prompts: prompts.jsonl, arrival: {constant: 50/s}, duration: 200 ms, max_tokens: 4,
+         timeout: 1 s, client_lag: 2 s}
+  objectives: [errors <= 1 %%]''' % (start, within), reason,
+                      {'prompts.jsonl': PROMPT, 'deny.py': DENY})
+
+
+def training(script, reason):
+    return ends_badly('''\
+  train:
+    run: [sh, "{dir}/train.sh"]
+    metrics: {jsonl: stdout}
+    target: {eval_loss: "<= 0.8"}
+  objectives: [final_loss <= 0.8, runs_reaching_target = 100 %]''', reason,
+                      {'train.sh': script + '\n'})
+
+
+def recovery_fails(block, check, reason, files):
+    """Good repetitions, and a recovery check that fails after them."""
+    def test():
+        q = quick.Quick('recovery:\n  - %s\n' % check)
+        for name, text in files.items():
+            q.write(name, text)
+        with open(q.path('twice.yaml'), encoding='utf-8') as f:
+            text = f.read()
+        q.write('twice.yaml', text[:text.index('workload_check:')] + CHECK % block)
+        v = q.json('run', status=1)
+        results = [o for b in q.bodies('run.result') for o in b.get('outcomes', [])
+                   if o['check'].startswith('recovery/')]
+        tap.equal((v['verdict'], [o['result'] for o in results]), ('rejected', ['FAIL']))
+        tap.has(results[0]['reason'], reason)
+        tap.equal([b['state'] for b in q.bodies('run.result') if b['scope'] == 'rep'], ['ok'] * 5)
+        refused(q, v)
+    return test
+
+
+LLM = os.path.join(tap.source_root(), 'tests', 'fake', 'llm.py')
+SERVER = '''\
+  serve:
+    start: ["/usr/bin/python3", "%s", "{port}"%s]
+    cwd: "{work}"
+    ready: {http: /health, within: 20 s}
+    stop_within: 2 s
+  load: {prompts: prompts.jsonl, arrival: {constant: 50/s}, duration: 200 ms, max_tokens: 8,
+         timeout: 10 s, client_lag: 5 s}
+  objectives: [errors <= 1 %%]'''
+TRAINER = '''\
+  train:
+    run: [sh, "{dir}/train.sh", start]
+    resume: [sh, "{dir}/train.sh", resume]
+    metrics: {jsonl: stdout}
+    target: {eval_loss: "<= 0.8"}
+    checkpoints: "{work}"
+  objectives: [final_loss <= 0.8]'''
+# Begins from the first step whatever it is told.
+FORGETFUL = '''\
+for i in 1 2 3 4 5 6 7 8 9; do
+echo "{\\"step\\": $i, \\"loss\\": 0.5, \\"eval_loss\\": 0.$((90 - i * 5))}"
+echo $i > ckpt; [ $i -gt 4 ] && sleep 0.05
+done
+true
+'''
 ARGV = 'argv: [sh, "{dir}/work.sh"]'
 TESTS = [('every_kind_of_check_is_here', every_kind_of_check_is_here)]
 TESTS += [('%s_%s_%d_cannot_be_accepted' % (c[0], c[3].split()[0].lower(), i),
@@ -141,6 +249,22 @@ TESTS += [
     ('a_workload_over_its_time', workload(
         (ARGV + '\n    limit: 20 s', 'argv: [sh, -c, "echo speed 100; sleep 30"]\n    limit: 1 s'),
         'rejected no_result')),
+    ('a_server_that_ends', serving('["false"]', 'ended before it was ready (exit 1)')),
+    ('a_server_that_is_never_ready', serving('[sleep, "30"]', 'not ready within 300 ms')),
+    ('a_server_that_answers_nothing', serving('["/usr/bin/python3", "{dir}/deny.py", "{port}"]',
+                                              'none of ', '10 s')),
+    ('a_training_that_says_nothing', training('echo hello', 'reported no step')),
+    ('a_training_that_fails', training(STEPS + '; exit 3', 'exit 3')),
+    ('a_training_that_misses_its_target', training(STEPS.replace('0.5', '2'), 'target was not')),
+    ('a_training_whose_loss_is_no_number', training(STEPS.replace('0.5', 'NaN'), '')),
+    ('a_restart_that_takes_too_long', recovery_fails(
+        SERVER % (LLM, ''), 'restart: {within: 1 ms}', 'limit 1 ms', {'prompts.jsonl': PROMPT})),
+    ('a_server_that_does_not_come_again', recovery_fails(
+        SERVER % (LLM, ', never-again'), 'replay: {requests: 5}', 'the disk is gone',
+        {'prompts.jsonl': PROMPT})),
+    ('a_training_that_begins_anew', recovery_fails(
+        TRAINER, 'resume: {kill_at: 60 %, within: 20 s}', 'began again at step 1',
+        {'train.sh': FORGETFUL})),
     ('a_workload_whose_output_is_cut', workload(
         (ARGV, 'argv: [sh, -c, "echo speed 100; head -c 90000 /dev/zero"]\n    output_limit: 4 KiB'),
         'rejected no_result')),
