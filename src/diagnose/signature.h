@@ -12,10 +12,10 @@
  *	signature_decide(&hits, NULL, &decision);
  *
  * A signature is found in a line when the line has one of its `parts` (fixed text, ASCII letters
- * in either case), matches its `pattern` (PCRE2, if it has one) and has none of its `unless`
- * parts. Parts are at least SIGNATURE_MIN_PART bytes: they are what makes the scan fast.
- * Several signatures in one line: the one with the highest rank wins, then the one with more bytes
- * of matched text; the others count as seen, not as won. "One line" is cut at SIGNATURE_NEAR
+ * in either case), matches its `pattern` (PCRE2 without regard to case, if it has one) and has none
+ * of its `unless` parts. Parts are at least SIGNATURE_MIN_PART bytes: they are what makes the scan fast.
+ * Several signatures in one line: the one with the highest rank wins, then the one with the longer
+ * part; the others count as seen, not as won. "One line" is cut at SIGNATURE_NEAR
  * bytes: a log in one endless line still says more than one thing.
  *
  * Roles: a cause names the layer that is broken. A generic line has a usual layer and nothing that
@@ -85,6 +85,7 @@ struct signature_hit {
 	uint64_t seen, won;          /* lines that have it; lines in which nothing beat it */
 	uint64_t line, offset;       /* of the first won (else first seen): from 1; bytes from 0 */
 	uint64_t last_line;
+	unsigned file; /* which log it is the first in: signature_hits_add() */
 	char *excerpt; /* that line, cleaned for a terminal, cut around the match */
 };
 struct signature_hits {
@@ -94,6 +95,9 @@ struct signature_hits {
 	uint64_t unjudged; /* lines whose pattern needed too much work: not known, not "no" */
 };
 void signature_hits_release(struct signature_hits *h);
+/* Adds what was found in log number `file` (from 0, ascending); `from` is empty afterwards. Lines and
+ * offsets stay those of the first log that has a signature. */
+void signature_hits_add(struct signature_hits *to, struct signature_hits *from, unsigned file);
 const struct signature_hit *signature_hits_find(const struct signature_hits *h, const char *id);
 
 /* Keeps a pointer to the catalogue. Lines end with LF or CRLF; colours, NUL bytes and bytes that

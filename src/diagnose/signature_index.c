@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From fixed texts to a table that finds all of them at once. */
+#include "diagnose/signature_inner.h"
+
+#include "base/vec.h"
+
+/*
+ * How common a byte is in logs, roughly, in three classes: the window of a part is put where its
+ * groups are rare, so that few places of a text have to be looked at closely.
+ */
+static unsigned commonness(char c)
+{
+	if (strchr("etaoinsrl _", c))
+		return 3;
+	if (strchr("dcumfpgh.:0123456789=-/[]\"',", c))
+		return 2;
+	return 1;
+}
+
+static size_t window_of(const struct index_part *p)
+{
+	size_t best = 0;
+	unsigned least = UINT32_MAX;
+
+	for (size_t at = 0; at + INDEX_WINDOW <= p->n; at++) {
+		unsigned sum = 0;
+
+		for (size_t g = 0; g < INDEX_STEP; g++) {
+			unsigned product = 1;
+
+			for (size_t i = 0; i < INDEX_GRAM; i++)
+				product *= commonness(p->text[at + g + i]);
+			sum += product;
+		}
+		if (sum < least) {
+			least = sum;
+			best = at;
+		}
+	}
+	return best;
+}
+
+static uint32_t gram_at(const char *p)
+{
+	uint32_t g;
+
+	memcpy(&g, p, sizeof(g));
+	return index_fold(g);
+}
+
+static uint32_t part_of(struct signature_index *x, const char *text)
+{
+	struct str low CLEANUP(str_release) = { 0 };
+	struct index_part *p;
+
+	for (const char *c = text; *c; c++)
+		str_addc(&low, *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c);
+	for (size_t i = 0; i < x->parts.n; i++)
+		if (streq(x->parts.v[i].text, str_text(&low)))
+			return (uint32_t)i;
+	strs_add(&x->texts, str_text(&low));
+	p = VEC_ADD(&x->parts);
+	p->text = x->texts.v[x->texts.n - 1];
+	p->n = low.n;
+	return (uint32_t)(x->parts.n - 1);
+}
+
+static int by_hash(const void *pa, const void *pb)
+{
+	const struct index_entry *a = pa, *b = pb;
+	uint32_t ha = index_hash(a->gram), hb = index_hash(b->gram);
+
+	if (ha != hb)
+		return ha < hb ? -1 : 1;
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void fill(struct signature_index *x)
+{
+	for (size_t i = 0; i < x->parts.n; i++) {
+		const struct index_part *p = &x->parts.v[i];
+		size_t at = window_of(p);
+
+		for (size_t g = at; g < at + INDEX_STEP; g++)
+			*VEC_ADD(&x->entries) = (struct index_entry){ gram_at(p->text + g),
+								      (uint32_t)i, (uint32_t)g };
+	}
+	if (x->entries.n)
+		qsort(x->entries.v, x->entries.n, sizeof(*x->entries.v), by_hash);
+	for (size_t i = 0; i < x->entries.n; i++) {
+		uint32_t h = index_hash(x->entries.v[i].gram);
+
+		x->filter[h / 64] |= UINT64_C(1) << (h % 64);
+		x->first[h + 1]++;
+	}
+	for (size_t h = 0; h < 1u << INDEX_BITS; h++)
+		x->first[h + 1] += x->first[h];
+}
+
+struct signature_index *signature_index_new(const struct signatures *l)
+{
+	struct signature_index *x = xcalloc(1, sizeof(*x));
+
+	for (size_t i = 0; i < l->n; i++) {
+		for (size_t k = 0; k < l->v[i].parts.n; k++) {
+			uint32_t part = part_of(x, l->v[i].parts.v[k]);
+
+			*VEC_ADD(&x->parts.v[part].users) = (uint32_t)i;
+		}
+	}
+	fill(x);
+	return x;
+}
+
+void signature_index_free(struct signature_index **x)
+{
+	struct signature_index *it = *x;
+
+	if (!it)
+		return;
+	for (size_t i = 0; i < it->parts.n; i++)
+		free(it->parts.v[i].users.v);
+	free(it->parts.v);
+	free(it->entries.v);
+	strs_release(&it->texts);
+	free(it);
+	*x = NULL;
+}

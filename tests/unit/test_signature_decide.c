@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/err.h"
+#include "diagnose/diagnose.h"
+#include "test.h"
+
+#define SIGNATURE(id, role, layer, rank, part)                                                     \
+	"- {id: " id ", role: " role ", layer: " layer ", component: c, rank: " rank               \
+	", parts: '" part "', meaning: m, action: a, test: t}\n"
+
+static const char catalogue[] = SIGNATURE("ecc", "cause", "hardware", "8", "memory broke")
+	SIGNATURE("oops", "cause", "driver", "5",
+		  "driver broke") SIGNATURE("hang", "cause", "undetermined", "5", "gpu hangs")
+		SIGNATURE("usual", "generic", "image", "3", "attribute missing")
+			SIGNATURE("wrap", "wrapper", "commlib", "9", "call failed")
+				SIGNATURE("after", "consequence", "commlib", "9", "peer is gone")
+					SIGNATURE("fast", "positive_marker", "commlib", "5",
+						  "fast path in use");
+
+static struct signatures all;
+
+static void decided(const char *now, const char *good, struct signature_decision *ret)
+{
+	static struct signature_hits n, g;
+	struct err err = ERR_INIT;
+
+	if (!all.n)
+		CHECK_OK(signatures_parse(SV(catalogue), &all, &err), err);
+	signature_hits_release(&n);
+	signature_hits_release(&g);
+	signatures_scan_text(&all, sv_of(now), &n);
+	signatures_scan_text(&all, sv_of(good), &g);
+	signature_decision_release(ret);
+	signature_decide(&n, good ? &g : NULL, ret);
+	signature_hits_release(&n);
+	signature_hits_release(&g);
+}
+
+static const char *layer(const struct signature_decision *d)
+{
+	return d->layers.n ? signature_layer_name(d->layers.v[0].layer) : "undetermined";
+}
+
+static void done(struct signature_decision *d)
+{
+	signature_decision_release(d);
+	signatures_release(&all);
+}
+
+static void a_cause_decides(void)
+{
+	struct signature_decision d CLEANUP(done) = { 0 };
+
+	decided("memory broke\ncall failed\npeer is gone\n", NULL, &d);
+	CHECK_STR(layer(&d), "hardware");
+	CHECK_INT(d.confidence, SIGNATURE_HIGH);
+	CHECK_INT(d.layers.n, 1);
+	CHECK_INT(d.layers.v[0].line, 1);
+	CHECK_STR(d.reasons.v[0], "'ecc' in line 1 names the hardware layer");
+	decided("driver broke", NULL, &d);
+	CHECK_INT(d.confidence, SIGNATURE_MEDIUM);
+}
+
+static void wrappers_and_consequences_never_do(void)
+{
+	struct signature_decision d CLEANUP(done) = { 0 };
+
+	decided("call failed\npeer is gone\ncall failed\n", NULL, &d);
+	CHECK_INT(d.confidence, SIGNATURE_UNDETERMINED);
+	CHECK_STR(layer(&d), "undetermined");
+	CHECK(strstr(d.reasons.v[0], "stands elsewhere"));
+	decided("gpu hangs\n", NULL, &d);
+	CHECK_INT(d.confidence, SIGNATURE_UNDETERMINED);
+	CHECK(strstr(d.reasons.v[0], "more than one layer"));
+	decided("nothing of note\n", NULL, &d);
+	CHECK_STR(d.reasons.v[0], "no line says where the fault is");
+	/* In one line with a cause, the wrapper is the more specific one: the line doesn't decide. */
+	decided("call failed: driver broke", NULL, &d);
+	CHECK_INT(d.confidence, SIGNATURE_UNDETERMINED);
+}
+
+static void what_is_generic_decides_alone_and_weakly(void)
+{
+	struct signature_decision d CLEANUP(done) = { 0 };
+
+	decided("attribute missing\n", NULL, &d);
+	CHECK_STR(layer(&d), "image");
+	CHECK_INT(d.confidence, SIGNATURE_LOW);
+	decided("attribute missing\ndriver broke\n", NULL, &d);
+	CHECK_STR(layer(&d), "driver");
+	CHECK_INT(d.confidence, SIGNATURE_MEDIUM);
+}
+
+static void two_causes_lower_the_confidence(void)
+{
+	struct signature_decision d CLEANUP(done) = { 0 };
+
+	decided("driver broke\nmemory broke\n", NULL, &d);
+	CHECK_STR(layer(&d), "hardware");
+	CHECK_INT(d.layers.n, 2);
+	CHECK(d.layers.v[0].share > 0.8);
+	CHECK(strstr(d.reasons.v[1], "the driver layer has signs of its own"));
+}
+
+static void a_missing_marker_is_a_sign(void)
+{
+	struct signature_decision d CLEANUP(done) = { 0 };
+
+	decided("slow\n", "fast path in use\n", &d);
+	CHECK_STR(layer(&d), "commlib");
+	CHECK_INT(d.confidence, SIGNATURE_LOW);
+	CHECK_INT(d.missing.n, 1);
+	CHECK_STR(d.reasons.v[0], "'fast' is in the good log and missing here");
+	decided("fast path in use\n", "fast path in use\n", &d);
+	CHECK_INT(d.missing.n, 0);
+	CHECK_INT(d.confidence, SIGNATURE_UNDETERMINED);
+	/* Without a good log there is nothing to miss. */
+	decided("slow\n", NULL, &d);
+	CHECK_INT(d.confidence, SIGNATURE_UNDETERMINED);
+}
+
+static void what_was_there_when_all_was_well_explains_little(void)
+{
+	struct signature_decision d CLEANUP(done) = { 0 };
+
+	decided("driver broke\n", "driver broke\n", &d);
+	CHECK_INT(d.confidence, SIGNATURE_LOW);
+	CHECK_INT(d.known.n, 1);
+	decided("memory broke\ndriver broke\n", "memory broke\n", &d);
+	CHECK_STR(layer(&d), "driver");
+}
+
+static void says_it_as_json(void)
+{
+	struct signature_decision d CLEANUP(done) = { 0 };
+	AUTO_JSON json_t *j = NULL;
+
+	decided("memory broke\n", "fast path in use", &d);
+	j = signature_decision_to_json(&d);
+	CHECK_STR(json_str_or(j, "confidence", ""), "high");
+	CHECK_STR(json_string_value(json_array_get(json_object_get(j, "missing"), 0)), "fast");
+	CHECK_INT(json_array_size(json_object_get(j, "layers")), 2);
+}
+
+TEST_MAIN(TEST(a_cause_decides), TEST(wrappers_and_consequences_never_do),
+	  TEST(what_is_generic_decides_alone_and_weakly), TEST(two_causes_lower_the_confidence),
+	  TEST(a_missing_marker_is_a_sign), TEST(what_was_there_when_all_was_well_explains_little),
+	  TEST(says_it_as_json))
