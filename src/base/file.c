@@ -75,6 +75,13 @@ static int write_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
+int dir_sync(const char *dir, struct err *err)
+{
+	CLEANUP(closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? bail_sys(err, "cannot flush '%s'", dir) : 0;
+}
+
 static int sync_dir_of(const char *path)
 {
 	AUTO_FREE char *dir = path_dir(path);

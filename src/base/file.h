@@ -14,6 +14,7 @@ int file_read(const char *path, size_t limit, char **ret, size_t *ret_n, struct 
 /* First line without its newline, trimmed; NULL when the file can't be read. Caller frees. */
 char *file_first_line(const char *path) MUST_USE;
 /* Temporary name beside it, fsync, rename, fsync of the folder: whole or not at all. */
+int dir_sync(const char *dir, struct err *err) MUST_USE; /* names in it are on the disk */
 int file_write(const char *path, const void *p, size_t n, unsigned mode, struct err *err) MUST_USE;
 bool file_exists(const char *path);
 bool dir_exists(const char *path);

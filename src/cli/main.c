@@ -177,6 +177,24 @@ int cli_check_name(const char *option, const char *name, struct err *err)
 	return -ERR_USAGE;
 }
 
+/* What an earlier command could not bring to its store. */
+static int land_now(struct cli *cli, struct err *err)
+{
+	struct ledger_conf conf = { .dir = cli->ledger_dir, .pg = cli->pg, .flags = LEDGER_SPOOL };
+	struct ledger_checkpoint cp CLEANUP(ledger_checkpoint_release) = { 0 };
+	CLEANUP(ledger_closep) struct ledger *l = NULL;
+	size_t left;
+
+	TRY(ledger_open(&conf, &l, err));
+	TRY(ledger_land(l, &left, err));
+	if (!left)
+		TRY(ledger_checkpoint(l, &cp, err));
+	cli_note(cli, left ? "entries of an earlier run still wait in '%s'"
+			   : "entries of an earlier run that waited in '%s' have landed",
+		 cli->ledger_dir);
+	return 0;
+}
+
 int cli_open_ledger(struct cli *cli, unsigned flags, const json_t *policy, struct err *err)
 {
 	AUTO_FREE char *origin = NULL;
@@ -186,6 +204,9 @@ int cli_open_ledger(struct cli *cli, unsigned flags, const json_t *policy, struc
 				    .policy = policy,
 				    .now_ms = clock_wall_ms() };
 	int rc = cli_has_ledger(cli) ? 0 : -ERR_NOT_FOUND;
+
+	if (cli->pg && ledger_spooled(cli->ledger_dir))
+		TRY(land_now(cli, err));
 
 	/* There is none, also when a process was killed while it made one. */
 	if (rc == 0 && !(flags & CMD_LEDGER_WRITE)) {
@@ -204,7 +225,7 @@ int cli_open_ledger(struct cli *cli, unsigned flags, const json_t *policy, struc
 		origin = xasprintf("twice.local/%s/%s", host,
 				   cli->contract.workload.name ? cli->contract.workload.name
 							       : "ledger");
-		conf.flags = LEDGER_CREATE;
+		conf.flags = LEDGER_CREATE | LEDGER_SPOOL;
 		conf.origin = origin;
 		conf.purpose = "acceptance of AI workloads";
 		return ledger_open(&conf, &cli->ledger, err);

@@ -261,6 +261,22 @@ int blob_file_check(const char *dir, const uint8_t digest[SHA256_LEN], uint64_t 
 
 /* ---- public ---- */
 
+/* Into the store that has them inside; beside while that is away: there it is found when it lands. */
+static int put_data(struct ledger *l, const uint8_t d[SHA256_LEN], const char *digest, struct sv data,
+		    struct err *err)
+{
+	const struct store_ops *ops = l->store->ops;
+
+	if (!ops->data_put)
+		return blob_file_put(l->dir, digest, data, err);
+	if (ops->data_put(l->store, d, data, err) == 0)
+		return 0;
+	if (!l->spool || !ops->away(l->store))
+		return -(int)err->code;
+	err_clear(err);
+	return blob_file_put(l->dir, digest, data, err);
+}
+
 static int put(struct ledger *l, struct sv data, const char *media_type, struct ledger_blob *ret,
 	       struct err *err)
 {
@@ -277,10 +293,7 @@ static int put(struct ledger *l, struct sv data, const char *media_type, struct 
 	sha256(data.p, data.n, d);
 	hex_of(d, sizeof(d), own.digest);
 	own.media_type = xstrdup(media_type);
-	if (l->store->ops->data_put)
-		TRY(l->store->ops->data_put(l->store, d, data, err));
-	else
-		TRY(blob_file_put(l->dir, own.digest, data, err));
+	TRY(put_data(l, d, own.digest, data, err));
 	*ret = own;
 	own = (struct ledger_blob){ 0 };
 	return 0;
@@ -322,7 +335,12 @@ int ledger_blob_get(struct ledger *l, const char *digest, size_t limit, char **r
 		return bail(err, ERR_PARSE, "'%s' is no digest", digest);
 	if (!l->store->ops->data_get)
 		return blob_file_get(l->dir, digest, limit, ret, ret_n, err);
-	TRY(l->store->ops->data_get(l->store, want, &data, err));
+	if (l->store->ops->data_get(l->store, want, &data, err) < 0) {
+		if (!l->spool || !blob_file_there(l->dir, digest))
+			return -(int)err->code;
+		err_clear(err); /* it waits here for its entry to land */
+		return blob_file_get(l->dir, digest, limit, ret, ret_n, err);
+	}
 	sha256(str_text(&data), data.n, got);
 	if (memcmp(got, want, SHA256_LEN) != 0)
 		return bail(err, ERR_BROKEN, "blob %.12s holds other bytes", digest);

@@ -12,8 +12,17 @@ struct ledger {
 	struct ed25519 key;
 	struct sha256 h; /* scratch of the one thread that uses the handle */
 	int lock_fd;
+	bool spool;       /* appends wait beside while the store is away */
+	int64_t tried_ns; /* when it was last tried to land them */
 	uint64_t seen_size; /* the log was this long once: it never gets shorter */
 };
+
+/* Under the folder's lock. */
+int append_locked(struct ledger *l, const struct ledger_new *e, size_t n, struct ledger_ref *ret,
+		  struct err *err) MUST_USE;
+/* The same, or beside when the store is away. */
+int spool_append(struct ledger *l, const struct ledger_new *e, size_t n, struct ledger_ref *ret,
+		 struct err *err) MUST_USE;
 
 /* ---- the folder ---- */
 

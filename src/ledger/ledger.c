@@ -201,26 +201,34 @@ static int may_write(struct ledger *l, struct err *err)
 	return l->readonly ? bail(err, ERR_USAGE, "the ledger is open for reading only") : 0;
 }
 
-int ledger_append_many(struct ledger *l, const struct ledger_new *e, size_t n,
-		       struct ledger_ref *ret, struct err *err)
+int append_locked(struct ledger *l, const struct ledger_new *e, size_t n, struct ledger_ref *ret,
+		  struct err *err)
 {
 	struct log_head head CLEANUP(log_head_release) = { 0 };
-	AUTO_FREE struct ledger_ref *refs = xcalloc(n + 1, sizeof(*refs));
-	CLEANUP(lock_dropp) struct ledger *locked = NULL;
 
-	TRY(may_write(l, err));
-	TRY(lock_take(l, err));
-	locked = l;
 	TRY(l->store->ops->begin(l->store, /* write= */ true, err));
 	struct transaction t CLEANUP(transaction_end) = { l, true };
 
 	TRY(l->store->ops->head(l->store, &head, err));
 	TRY(ledger_check_head(l, &head, err));
 	for (size_t i = 0; i < n; i++)
-		TRY(add_new(l, &head, &e[i], &refs[i], err));
+		TRY(add_new(l, &head, &e[i], &ret[i], err));
 	TRY(l->store->ops->commit(l->store, err));
 	t.open = false;
 	l->seen_size = head.frontier.size;
+	return 0;
+}
+
+int ledger_append_many(struct ledger *l, const struct ledger_new *e, size_t n,
+		       struct ledger_ref *ret, struct err *err)
+{
+	AUTO_FREE struct ledger_ref *refs = xcalloc(n + 1, sizeof(*refs));
+	CLEANUP(lock_dropp) struct ledger *locked = NULL;
+
+	TRY(may_write(l, err));
+	TRY(lock_take(l, err));
+	locked = l;
+	TRY(l->spool ? spool_append(l, e, n, refs, err) : append_locked(l, e, n, refs, err));
 	if (ret)
 		memcpy(ret, refs, n * sizeof(*refs));
 	return 0;
@@ -562,6 +570,7 @@ int ledger_open(const struct ledger_conf *conf, struct ledger **ret, struct err 
 
 	l->lock_fd = -1;
 	l->readonly = conf->flags & LEDGER_READONLY;
+	l->spool = conf->pg && !l->readonly && conf->flags & LEDGER_SPOOL;
 	l->dir = xstrdup(conf->dir);
 	if (!dir_exists(conf->dir)) {
 		if (!create || l->readonly) {

@@ -75,6 +75,8 @@ struct ledger;
 enum ledger_flags {
 	LEDGER_CREATE = 1 << 0,   /* make the folder, key, store and genesis when there is none */
 	LEDGER_READONLY = 1 << 1, /* never writes; works without the ledger's key */
+	LEDGER_SPOOL = 1 << 2,    /* PostgreSQL: what is appended while it can't be reached waits
+				     beside */
 };
 
 struct ledger_conf {
@@ -137,6 +139,18 @@ int ledger_append(struct ledger *l, const struct ledger_new *e, struct ledger_re
 /* All or none, in this order; ret (may be NULL) has n places. */
 int ledger_append_many(struct ledger *l, const struct ledger_new *e, size_t n,
 		       struct ledger_ref *ret, struct err *err) MUST_USE;
+
+/*
+ * With LEDGER_SPOOL and PostgreSQL, entries and blobs that can't get there are kept in the folder, and
+ * land, in their order and once each, before the next append that gets through, or by ledger_land.
+ * Until then the ref of such an entry has an id of 64 hex digits in place of its leaf (and seq
+ * UINT64_MAX); later entries may refer to it by that. What a person signs is never kept so.
+ */
+int ledger_land(struct ledger *l, size_t *ret_left, struct err *err) MUST_USE;
+bool ledger_spooled(const char *dir); /* something waits there */
+/* The value with such ids replaced by leaves where they have landed. New reference. */
+json_t *ledger_landed(struct ledger *l, const json_t *v) MUST_USE;
+void ledger_landed_hex(struct ledger *l, char hex[SHA256_HEX]);
 
 /*
  * For what a person signs: the draft holds the exact bytes (shown before signing), and is appended

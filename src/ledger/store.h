@@ -69,6 +69,7 @@ struct store_ops {
 	int (*make)(struct store *s, const char *origin, struct err *err);
 	int (*begin)(struct store *s, bool write, struct err *err);
 	int (*commit)(struct store *s, struct err *err);
+	bool (*away)(struct store *s); /* it can't be reached now; NULL: it always can */
 	void (*rollback)(struct store *s);
 	int (*head)(struct store *s, struct log_head *ret, struct err *err);
 	/* The entry, its refs and its blobs (as present); then the head that follows from it. */

@@ -269,6 +269,11 @@ static int pg_commit(struct store *s, struct err *err)
 	return 0;
 }
 
+static bool pg_away(struct store *s)
+{
+	return PQstatus(pg_of(s)->conn) != CONNECTION_OK;
+}
+
 /* ---- the log ---- */
 
 static int pg_made(struct store *s, bool *ret, struct err *err)
@@ -771,6 +776,7 @@ static const struct store_ops pg_ops = {
 	.begin = pg_begin,
 	.commit = pg_commit,
 	.rollback = pg_rollback,
+	.away = pg_away,
 	.head = pg_head,
 	.add = pg_add,
 	.rows = pg_rows,
@@ -801,11 +807,27 @@ int store_pg_open(const char *where, unsigned flags, struct store **ret, struct 
 	struct pg *p = xcalloc(1, sizeof(*p));
 	CLEANUP(store_closep) struct store *own = &p->base;
 	/* A password in the address never gets into a message: libpq names host and user only. */
-	const char *const keys[] = { "dbname",          "application_name", "client_encoding",
-				     "connect_timeout", "options",          NULL };
-	const char *const values[] = {
-		where, "twice", "UTF8", "10", "-c idle_in_transaction_session_timeout=60000", NULL
-	};
+	const char *const keys[] = { "dbname",
+				     "application_name",
+				     "client_encoding",
+				     "connect_timeout",
+				     "options",
+				     "tcp_user_timeout",
+				     "keepalives_idle",
+				     "keepalives_count",
+				     "keepalives_interval",
+				     NULL };
+	/* A network that is gone says nothing: after ten seconds of silence it is taken for gone. */
+	const char *const values[] = { where,
+				       "twice",
+				       "UTF8",
+				       "5",
+				       "-c idle_in_transaction_session_timeout=60000",
+				       "10000",
+				       "5",
+				       "2",
+				       "3",
+				       NULL };
 
 	/* who may write is the role's matter; every caller of ours knows its own mode */
 	(void)flags;

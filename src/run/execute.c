@@ -162,25 +162,22 @@ static json_t *rep_refs(const struct reps *l)
 	return a;
 }
 
-static int attribution(struct going *g, const struct verdict *v, json_t *body, struct err *err)
+static void attribution(struct going *g, const struct verdict *v, json_t *body)
 {
 	struct changes changes CLEANUP(changes_release) = { 0 };
-	struct stack before CLEANUP(stack_release) = { 0 };
 	struct diagnosis d CLEANUP(diagnosis_release) = { 0 };
 	struct diagnose_in in = { .changes = &changes, .verdict = v };
 
 	if (!g->accepted)
-		return 0;
-	TRY(run_stack_of(g->env->ledger, g->accepted->intent, &before, err));
-	stack_diff(&before, &g->stack, &changes);
+		return;
+	stack_diff(&g->before, &g->stack, &changes);
 	json_put(body, "changes", changes_to_json(&changes));
 	if (v->kind != VERDICT_REJECTED)
-		return 0;
+		return;
 	in.owners = &g->env->contract->stack.owners;
 	in.outcomes = &g->judge.outcomes;
 	diagnose(&in, &d);
 	json_put(body, "attribution", diagnosis_to_json(&d));
-	return 0;
 }
 
 static int record_verdict(struct going *g, const struct verdict *v, struct run_done *ret,
@@ -206,7 +203,7 @@ static int record_verdict(struct going *g, const struct verdict *v, struct run_d
 	json_put(body, "waivers", waivers_refs(&g->judge.waivers));
 	json_put_str(body, "run_by", g->env->run_by);
 	json_put_str(body, "tool_version", g->env->tool_version);
-	TRY(attribution(g, v, body, err));
+	attribution(g, v, body);
 	TRY(run_append(g->env, "verdict", body, &ref, err));
 	memcpy(ret->verdict_leaf, ref.hex, 65);
 	ret->verdict = json_incref(body);
@@ -217,7 +214,16 @@ static int record_verdict(struct going *g, const struct verdict *v, struct run_d
 static int checkpoint(struct going *g, struct err *err)
 {
 	struct ledger_checkpoint cp CLEANUP(ledger_checkpoint_release) = { 0 };
+	size_t left;
 
+	TRY(ledger_land(g->env->ledger, &left, err));
+	if (left) {
+		going_note(g,
+			   "the ledger can't be reached: %zu entries wait in '%s' and land with "
+			   "the next command",
+			   left, ledger_dir(g->env->ledger));
+		return 0;
+	}
 	return ledger_checkpoint(g->env->ledger, &cp, err);
 }
 
@@ -253,6 +259,17 @@ static int broken_off(struct going *g, struct run_done *done, struct err *err)
 	return -(int)err->code;
 }
 
+/* What has landed meanwhile is known by its leaf now. */
+static void landed(struct going *g, struct run_done *done)
+{
+	json_t *body = done->verdict ? ledger_landed(g->env->ledger, done->verdict) : NULL;
+
+	ledger_landed_hex(g->env->ledger, done->intent);
+	ledger_landed_hex(g->env->ledger, done->verdict_leaf);
+	json_decref(done->verdict);
+	done->verdict = body;
+}
+
 int run_contract(const struct run_env *env, struct run_done *ret, struct err *err)
 {
 	struct going g CLEANUP(
@@ -275,6 +292,7 @@ int run_contract(const struct run_env *env, struct run_done *ret, struct err *er
 		TRY(record_verdict(&g, &v, &done, err));
 		TRY(checkpoint(&g, err));
 	}
+	landed(&g, &done);
 	*ret = done;
 	done = (struct run_done){ 0 };
 	return 0;

@@ -22,6 +22,7 @@ void going_release(struct going *g)
 	closep(&g->lock_fd);
 	pairs_release(&g->environment);
 	stack_release(&g->stack);
+	stack_release(&g->before);
 	acceptances_release(&g->acceptances);
 	strs_release(&g->intents);
 	strs_release(&g->check_leaves);
@@ -187,6 +188,8 @@ static int find_series(struct going *g, struct err *err)
 	memcpy(g->judge.stack_digest, g->stack_digest, 65);
 	TRY(ledger_size(g->env->ledger, &g->as_of, NULL, err));
 	TRY(find_waivers(g, err));
+	if (g->accepted)
+		TRY(run_stack_of(g->env->ledger, g->accepted->intent, &g->before, err));
 	if (g->accepted)
 		TRY(judge_bank(g->env->ledger, c, g->accepted, g->as_of, &g->judge, &next, err));
 	/* On the accepted stack the repetitions up to the latest good run are the bank; what

@@ -16,6 +16,7 @@ struct going {
 	char stack_digest[65], capture[65], contract_leaf[65];
 	struct acceptances acceptances;
 	const struct acceptance *accepted; /* NULL: first acceptance */
+	struct stack before;               /* of the accepted run: the store may be away later */
 	struct ledger_ref intent;
 	uint64_t as_of;      /* entries of the ledger when it was looked at */
 	struct strs intents; /* of this series, this run's last */

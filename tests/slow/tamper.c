@@ -265,7 +265,7 @@ static void each_earlier_file_and_each_cut_of_its_log(void)
 	CHECK_OK(file_read(scene_path("l/ledger.db"), 64 * MIB, &file, &n_file, &err), err);
 	CHECK(n_wal > 100000);
 	ledger_close(l);
-	for (size_t at = 0; at < n_wal; at += 4096 + 24) {
+	for (size_t at = 0; at < n_wal; at += 8192 + 24) {
 		const char *got;
 
 		scene_put(scene_path("l/ledger.db"), file, n_file);
@@ -285,7 +285,7 @@ static void each_earlier_file_and_each_cut_of_its_log(void)
 	(void)unlink(scene_path("l/ledger.db-shm"));
 	(void)unlink(scene_path("l/ledger.db"));
 	CHECK_HAS(scene_verify(scene_path("l")), "TRUNCATED");
-	CHECK(n > 100);
+	CHECK(n > 50);
 	printf("# the log of SQLite cut at %zu pages, dropped, and the store gone: every one "
 	       "found\n",
 	       n);
