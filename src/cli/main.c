@@ -189,8 +189,9 @@ static int land_now(struct cli *cli, struct err *err)
 	TRY(ledger_land(l, &left, err));
 	if (!left)
 		TRY(ledger_checkpoint(l, &cp, err));
-	cli_note(cli, left ? "entries of an earlier run still wait in '%s'"
-			   : "entries of an earlier run that waited in '%s' have landed",
+	cli_note(cli,
+		 left ? "entries of an earlier run still wait in '%s'"
+		      : "entries of an earlier run that waited in '%s' have landed",
 		 cli->ledger_dir);
 	return 0;
 }

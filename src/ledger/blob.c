@@ -261,9 +261,10 @@ int blob_file_check(const char *dir, const uint8_t digest[SHA256_LEN], uint64_t 
 
 /* ---- public ---- */
 
-/* Into the store that has them inside; beside while that is away: there it is found when it lands. */
-static int put_data(struct ledger *l, const uint8_t d[SHA256_LEN], const char *digest, struct sv data,
-		    struct err *err)
+/* Into the store that has them inside; beside while that is away: there it is found when it
+ * lands. */
+static int put_data(struct ledger *l, const uint8_t d[SHA256_LEN], const char *digest,
+		    struct sv data, struct err *err)
 {
 	const struct store_ops *ops = l->store->ops;
 

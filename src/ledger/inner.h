@@ -12,8 +12,8 @@ struct ledger {
 	struct ed25519 key;
 	struct sha256 h; /* scratch of the one thread that uses the handle */
 	int lock_fd;
-	bool spool;       /* appends wait beside while the store is away */
-	int64_t tried_ns; /* when it was last tried to land them */
+	bool spool;         /* appends wait beside while the store is away */
+	int64_t tried_ns;   /* when it was last tried to land them */
 	uint64_t seen_size; /* the log was this long once: it never gets shorter */
 };
 

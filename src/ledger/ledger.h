@@ -141,10 +141,11 @@ int ledger_append_many(struct ledger *l, const struct ledger_new *e, size_t n,
 		       struct ledger_ref *ret, struct err *err) MUST_USE;
 
 /*
- * With LEDGER_SPOOL and PostgreSQL, entries and blobs that can't get there are kept in the folder, and
- * land, in their order and once each, before the next append that gets through, or by ledger_land.
- * Until then the ref of such an entry has an id of 64 hex digits in place of its leaf (and seq
- * UINT64_MAX); later entries may refer to it by that. What a person signs is never kept so.
+ * With LEDGER_SPOOL and PostgreSQL, entries and blobs that can't get there are kept in the folder,
+ * and land, in their order and once each, before the next append that gets through, or by
+ * ledger_land. Until then the ref of such an entry has an id of 64 hex digits in place of its leaf
+ * (and seq UINT64_MAX); later entries may refer to it by that. What a person signs is never kept
+ * so.
  */
 int ledger_land(struct ledger *l, size_t *ret_left, struct err *err) MUST_USE;
 bool ledger_spooled(const char *dir); /* something waits there */
@@ -390,8 +391,8 @@ struct ledger_attest {
 };
 /*
  * An in-toto Statement v1 about a verdict entry; new reference. Subjects are told by digest: images
- * and models of the stack, the stack itself, the contract. -ERR_UNSUPPORTED: the entry is no verdict;
- * -ERR_NOT_FOUND: no checkpoint covers it yet.
+ * and models of the stack, the stack itself, the contract. -ERR_UNSUPPORTED: the entry is no
+ * verdict; -ERR_NOT_FOUND: no checkpoint covers it yet.
  */
 int ledger_statement(struct ledger *l, const struct ledger_attest *a, enum ledger_predicate p,
 		     json_t **ret, struct err *err) MUST_USE;

@@ -2,11 +2,11 @@
 /*
  * Entries that wait beside for a store that can't be reached.
  *
- *	spool.jsonl   one a line: {"id":H,"kind":K,"by":B,"role":R,"at_ms":N,"body":{...}}
- *	spool.map     one a line: the id and, since it has landed, the leaf of its entry
+ * spool.jsonl   one a line: {"id":H,"kind":K,"by":B,"role":R,"at_ms":N,"body":{...}} spool.map
+ * one a line: the id and, since it has landed, the leaf of its entry
  *
- * An entry's bytes name the one before it, so they are made when it lands. Until then it has an id in
- * place of its leaf; what refers to it by that is put right when it lands itself. All under the
+ * An entry's bytes name the one before it, so they are made when it lands. Until then it has an id
+ * in place of its leaf; what refers to it by that is put right when it lands itself. All under the
  * folder's lock, so any process may land what another one has left.
  *
  * Nothing is lost: a line is flushed before its append returns. Nothing is doubled: a commit whose
@@ -22,8 +22,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define SPOOL	  "spool.jsonl"
-#define MAP	  "spool.map"
+#define SPOOL     "spool.jsonl"
+#define MAP       "spool.map"
 #define RETRY_NS  (10 * NS_PER_S)
 #define SPOOL_MAX ((size_t)256 * MIB)
 
@@ -42,7 +42,8 @@ static bool is_away(struct ledger *l)
 /* ---- files ---- */
 
 /* What is there of it, without a last line that was not finished: nobody was told it is done. */
-static int read_lines(struct ledger *l, const char *name, char **ret, size_t *ret_n, struct err *err)
+static int read_lines(struct ledger *l, const char *name, char **ret, size_t *ret_n,
+		      struct err *err)
 {
 	AUTO_FREE char *path = path_join(l->dir, name);
 
@@ -110,7 +111,7 @@ static json_t *mapped(const json_t *v, const struct pairs *map)
 
 	if (json_is_string(v)) {
 		real = strlen(json_string_value(v)) == 64 ? pairs_get(map, json_string_value(v))
-							   : NULL;
+							  : NULL;
 		return real ? json_string(real) : json_deep_copy(v);
 	}
 	if (json_is_array(v)) {
@@ -122,8 +123,8 @@ static json_t *mapped(const json_t *v, const struct pairs *map)
 	if (!json_is_object(v))
 		return json_deep_copy(v);
 	to = json_object();
-	json_object_foreach((json_t *)(uintptr_t)v, key, x)
-		(void)json_object_set_new(to, key, mapped(x, map));
+	json_object_foreach((json_t *)(uintptr_t)v, key, x)(void)
+		json_object_set_new(to, key, mapped(x, map));
 	return to;
 }
 
@@ -172,8 +173,7 @@ static int land_blobs(struct ledger *l, const json_t *v, struct err *err)
 
 	if (json_is_object(v))
 		TRY(land_blob(l, v, err));
-	json_object_foreach((json_t *)(uintptr_t)v, key, x)
-		TRY(land_blobs(l, x, err));
+	json_object_foreach((json_t *)(uintptr_t)v, key, x) TRY(land_blobs(l, x, err));
 	for (size_t i = 0; i < json_array_size(v); i++)
 		TRY(land_blobs(l, json_array_get(v, i), err));
 	return 0;
@@ -196,13 +196,13 @@ static int on_same(void *arg, const struct ledger_entry *e, struct err *err)
 }
 
 /* Is it there already? Its leaf, or "". */
-static int find_same(struct ledger *l, const struct ledger_new *e, struct same *ret, struct err *err)
+static int find_same(struct ledger *l, const struct ledger_new *e, struct same *ret,
+		     struct err *err)
 {
 	const char *const kinds[] = { e->kind, NULL };
-	struct ledger_filter f = { .kinds = kinds,
-				   .since_ms = e->at_ms,
-				   .until_ms = e->at_ms + 1,
-				   .by = e->by_id };
+	struct ledger_filter f = {
+		.kinds = kinds, .since_ms = e->at_ms, .until_ms = e->at_ms + 1, .by = e->by_id
+	};
 
 	ret->body = e->body;
 	return ledger_each(l, &f, on_same, ret, err);

@@ -817,17 +817,12 @@ int store_pg_open(const char *where, unsigned flags, struct store **ret, struct 
 				     "keepalives_count",
 				     "keepalives_interval",
 				     NULL };
-	/* A network that is gone says nothing: after ten seconds of silence it is taken for gone. */
-	const char *const values[] = { where,
-				       "twice",
-				       "UTF8",
-				       "5",
-				       "-c idle_in_transaction_session_timeout=60000",
-				       "10000",
-				       "5",
-				       "2",
-				       "3",
-				       NULL };
+	/* A network that is gone says nothing: after ten seconds of silence it is taken for
+	 * gone. */
+	const char *const values[] = {
+		where,   "twice", "UTF8", "5", "-c idle_in_transaction_session_timeout=60000",
+		"10000", "5",     "2",    "3", NULL
+	};
 
 	/* who may write is the role's matter; every caller of ours knows its own mode */
 	(void)flags;

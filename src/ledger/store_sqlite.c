@@ -372,7 +372,8 @@ static int prepare_rows(struct lite *l, const struct row_query *q, sqlite3_stmt 
 	int at = 1;
 
 	str_add(&t, "SELECT e.seq, e.kind, e.at_ms, e.leaf, e.bytes FROM entry e WHERE ");
-	/* Sorted by number first, out of the index alone; then only those that are wanted are read. */
+	/* Sorted by number first, out of the index alone; then only those that are wanted are
+	 * read. */
 	if (inner)
 		str_add(&t, "e.seq IN (SELECT e.seq FROM entry e WHERE ");
 	str_add(&t, "e.seq >= ?");

@@ -31,8 +31,9 @@ static void away(bool gone)
 		       *hidden = path_join(server.dir, "hidden");
 
 	if (gone)
-		CHECK(pg_sql(&server, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
-				      "application_name = 'twice'"));
+		CHECK(pg_sql(&server,
+			     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+			     "application_name = 'twice'"));
 	CHECK_INT(gone ? rename(there, hidden) : rename(hidden, there), 0);
 }
 
@@ -50,8 +51,7 @@ static int collect(void *arg, const struct ledger_entry *e, struct err *err)
 
 	(void)err;
 	if (streq(e->kind, "cost"))
-		str_addf(s, "%lld%s ", (long long)json_int_or(e->body, "n", -1),
-			 *about ? "+" : "");
+		str_addf(s, "%lld%s ", (long long)json_int_or(e->body, "n", -1), *about ? "+" : "");
 	return 0;
 }
 
@@ -140,8 +140,8 @@ static void the_next_append_brings_what_waits_along(void)
 	CHECK_STR(how, "");
 }
 
-/* Killed between the commit and the note of it, and a commit whose answer was lost: the entry is there
- * and waits as well. */
+/* Killed between the commit and the note of it, and a commit whose answer was lost: the entry is
+ * there and waits as well. */
 static void what_is_there_already_does_not_land_again(void)
 {
 	AUTO_FREE char *dir = path_join(test_dir(), "one"), *spool = path_join(dir, "spool.jsonl"),
