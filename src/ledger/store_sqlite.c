@@ -759,7 +759,9 @@ static int settle(struct lite *l, unsigned flags, struct err *err)
 	(void)sqlite3_db_config(l->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	TRY(exec(l,
 		 "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
-		 " PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL",
+		 " PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
+		 /* Hashes are spread over their indexes: 16 MiB hold those of a long log. */
+		 " PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 2000",
 		 err));
 	TRY(lite_made(&l->base, &made, err));
 	if (made) {
