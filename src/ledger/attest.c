@@ -260,7 +260,6 @@ static json_t *vsa_predicate(const struct ledger *l, const struct ledger_attest 
 	json_t *policy = digest_json(sv_of(contract_of(a->verdict)));
 
 	json_put_str(verifier, "id", "https://twice.example/verifier/v1");
-	json_put(verifier, "version", json_pack("{s:s}", "twice", a->tool_version));
 	json_put_str(policy, "uri", policy_uri);
 	json_put(o, "verifier", verifier);
 	json_put_str(o, "timeVerified", a->verdict->at);

@@ -43,6 +43,8 @@ int dsse_key_parse(struct sv pem, struct dsse_key *ret, struct err *err)
 	struct dsse_key own = { 0 };
 	struct err ignored = ERR_INIT;
 
+	if (sv_find(pem, SV("-----BEGIN ")) < 0)
+		return bail(err, ERR_PARSE, "not a key in PEM");
 	if (p256_from_pem(pem, &own.p256, &ignored) == 0) {
 		own.can_sign = true;
 	} else if (ed25519_from_pem(pem, &own.ed, &ignored) == 0) {

@@ -387,7 +387,6 @@ struct ledger_attest {
 	const struct stack *stack; /* NULL: not known; images and models in it become subjects */
 	const json_t *tests; /* [{"name","status"}]: passed, skipped (a warning), all else fails */
 	bool proven;         /* the workload is proven: TWICE_PROVEN */
-	const char *tool_version;
 };
 /*
  * An in-toto Statement v1 about a verdict entry; new reference. Subjects are told by digest: images

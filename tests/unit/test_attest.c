@@ -47,7 +47,7 @@ static void subjects_are_told_by_their_digests(void)
 {
 	struct ledger *l = with_verdict("accepted");
 	struct stack s CLEANUP(stack_release) = { 0 };
-	struct ledger_attest a = { .verdict = &verdict, .stack = &s, .tool_version = "1.2.3" };
+	struct ledger_attest a = { .verdict = &verdict, .stack = &s };
 	const json_t *list;
 	AUTO_JSON json_t *j = NULL;
 
@@ -116,9 +116,7 @@ static void judge(const char *word, const char *result, const char *vsa, const c
 				   "{\"name\":\"b\",\"status\":\"failed\"},"
 				   "{\"name\":\"c\",\"status\":\"skipped\"},"
 				   "{\"name\":\"d\",\"status\":\"other\"},{\"name\":\"e\"}]");
-	struct ledger_attest a = {
-		.verdict = &verdict, .tests = tests, .proven = true, .tool_version = "1.2.3"
-	};
+	struct ledger_attest a = { .verdict = &verdict, .tests = tests, .proven = true };
 	json_t *t = statement(l, &a, LEDGER_PREDICATE_TEST_RESULT),
 	       *v = statement(l, &a, LEDGER_PREDICATE_VSA);
 	const json_t *o = json_object_get(t, "predicate"), *levels;
@@ -180,7 +178,7 @@ static void what_is_no_verdict_makes_no_statement(void)
 static void bundles_hold_one_envelope_and_a_hint(void)
 {
 	struct ledger *l = with_verdict("accepted");
-	struct ledger_attest a = { .verdict = &verdict, .tool_version = "1" };
+	struct ledger_attest a = { .verdict = &verdict };
 	AUTO_JSON json_t *j = statement(l, &a, LEDGER_PREDICATE_VSA), *b = NULL;
 	CLEANUP(ledger_signer_freep) struct ledger_signer *s = NULL, *again = NULL;
 	struct dsse_envelope e CLEANUP(dsse_envelope_release) = { 0 };
