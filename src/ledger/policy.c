@@ -134,7 +134,8 @@ char *ledger_allowed_signers(const struct ledger_keys *k)
 
 	for (size_t i = 0; i < k->n; i++) {
 		const struct ledger_key *key = &k->v[i];
-		AUTO_FREE char *to = key->to_ms == INT64_MAX ? NULL : time_utc(key->to_ms);
+		/* In whole seconds; an entry of the last one was still signed well. */
+		AUTO_FREE char *to = key->to_ms == INT64_MAX ? NULL : time_utc(key->to_ms + 999);
 
 		/* Blanks and quotes would end the field; ssh-keygen knows no escape for them. */
 		if (!*key->holder || strpbrk(key->holder, " \t\"#,*?!"))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import bare   # noqa: E402 pylint: disable=wrong-import-position
 import quick  # noqa: E402 pylint: disable=wrong-import-position
 import tap    # noqa: E402 pylint: disable=wrong-import-position
 
@@ -125,6 +126,21 @@ def test_a_key_is_replaced_and_both_are_valid_for_a_time():
     tap.equal(q.json('accept', '--key', new, env=later(3))['in_force'], True)
     tap.equal([x['state'] for x in q.json('key', env=later(3))['keys']], ['expired', 'valid'])
     tap.equal(q.json('verify')['state'], 'intact')
+
+
+def test_what_a_key_signed_before_its_end_is_checked_without_twice():
+    q = quick.Quick()
+    past = later(-10)
+    jane, new = keygen(q, 'jane'), keygen(q, 'new')
+    q.json('key', 'add', jane + '.pub', '--holder', 'jane', '--key', jane, env=past)
+    q.json('run', env=past)
+    q.json('key', 'rotate', 'jane', new + '.pub', '--key', jane, '--overlap', '2 days', env=past)
+    q.json('accept', '--key', jane, env=past)
+    q.json('accept', '--key', new)
+    q.json('export', '--format', 'folder')
+    done = bare.loop(q.path('twice-export'))
+    tap.equal((done.returncode, done.stdout.count('Good "signoff@twice" signature for jane')), (0, 5))
+    tap.equal(q.json('verify', q.path('twice-export'))['state'], 'intact')
 
 
 def test_two_people_and_not_the_one_who_ran_it():

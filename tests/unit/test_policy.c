@@ -2,6 +2,7 @@
 #include "ledger/inner.h"
 #include "ledger_scene.h"
 
+#include "base/clock.h"
 #include "base/proc.h"
 
 #define APPROVER "approver"
@@ -299,6 +300,145 @@ static void ssh_keygen_checks_what_the_ledger_kept(void)
 	CHECK_HAS(str_text(&done.out), "Good \"signoff@twice\" signature for jane@example.org");
 }
 
+static int end_key(struct ledger *l, const struct person *gone, int64_t to_ms,
+		   const struct person *signer, int64_t at_ms)
+{
+	AUTO_JSON json_t *body = json_object();
+	AUTO_FREE char *to = to_ms ? time_utc(to_ms) : NULL;
+	struct ledger_ref ref;
+
+	json_put_str(body, "fingerprint", gone->key.fingerprint);
+	json_put_str(body, "valid_to", to);
+	return signed_entry(l, "key.revoke", body, signer->holder, at_ms, signer, &ref);
+}
+
+static void a_key_that_was_replaced_ends_when_it_was_told_to(void)
+{
+	struct ledger *l = scene_open(scene_path("l"));
+	struct person jane CLEANUP(person_release) = person("jane"),
+			   max CLEANUP(person_release) = person("max");
+	AUTO_JSON json_t *body = json_object();
+	struct ledger_ref ref;
+	struct err err = ERR_INIT;
+	char *holder = NULL;
+
+	CHECK_INT(add_key(l, &jane, APPROVER, 0, &jane), 0);
+	CHECK_INT(add_key(l, &max, APPROVER, 0, &jane), 0);
+	CHECK_INT(end_key(l, &max, SCENE_START + 500, &jane, SCENE_START + 20), 0);
+	/* A later end does not bring it back, an end that can't be read is none in the future. */
+	CHECK_INT(end_key(l, &max, SCENE_START + 90000, &jane, SCENE_START + 30), 0);
+	CHECK_INT(signed_entry(l, "signoff", body, max.holder, SCENE_START + 499, &max, &ref), 0);
+	CHECK_INT(signed_entry(l, "signoff", body, max.holder, SCENE_START + 500, &max, &ref),
+		  -ERR_UNSUPPORTED);
+	CHECK_OK(ledger_may_sign(l, "signoff", max.key.fingerprint, SCENE_START + 499, &holder,
+				 &err),
+		 err);
+	CHECK_STR(holder, max.holder);
+	free(holder);
+	CHECK_INT(ledger_may_sign(l, "signoff", max.key.fingerprint, SCENE_START + 500, NULL, &err),
+		  -ERR_UNSUPPORTED);
+	CHECK_HAS(err.msg, "is not valid now");
+	ledger_close(l);
+	CHECK_STR(scene_verify(scene_path("l")), "");
+}
+
+/* Nothing says when a signature was put beside an entry: a stolen key must not reach back. */
+static void a_revoked_key_signs_nothing_older_either(void)
+{
+	AUTO_JSON json_t *policy = scene_json("{\"signoff\":{\"holders\":2},\"key_add\":{}}");
+	struct ledger *l = scene_open_as(scene_path("l"), LEDGER_CREATE, policy);
+	struct person jane CLEANUP(person_release) = person("jane"),
+			   max CLEANUP(person_release) = person("max");
+	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
+	struct ledger_ref ref;
+	struct err err = ERR_INIT;
+	AUTO_FREE char *sig = NULL;
+
+	CHECK_INT(add_key(l, &jane, APPROVER, 0, &jane), 0);
+	CHECK_INT(add_key(l, &max, APPROVER, 0, &jane), 0);
+	ref = signoff(l, jane.holder, SCENE_START + 20, &jane);
+	CHECK_INT(end_key(l, &max, 0, &jane, SCENE_START + 30), 0);
+	CHECK_OK(ledger_get(l, ref.seq, &e, &err), err);
+	sig = sign(&max, e.bytes, e.n);
+	CHECK_INT(ledger_sign(l, ref.seq, sig, &err), -ERR_UNSUPPORTED);
+	CHECK_HAS(err.msg, "is revoked");
+	CHECK_INT(standing(l, ref.seq, NULL), LEDGER_PENDING);
+	err = ERR_INIT;
+	CHECK_INT(ledger_may_sign(l, "signoff", max.key.fingerprint, SCENE_START + 40, NULL, &err),
+		  -ERR_UNSUPPORTED);
+	CHECK_HAS(err.msg, "was revoked by entry 4");
+	/* Added again, it counts for what comes then. */
+	CHECK_INT(add_key(l, &max, APPROVER, 0, &jane), 0);
+	CHECK_OK(ledger_may_sign(l, "signoff", max.key.fingerprint, SCENE_START + 50, NULL, &err),
+		 err);
+	ledger_close(l);
+}
+
+static void what_has_to_end_has_to_end_soon_enough(void)
+{
+	static const struct {
+		const char *body;
+		enum ledger_standing want;
+	} cases[] = {
+		{ "{}", LEDGER_NOT_SIGNED },
+		{ "{\"expires_at_ms\":0}", LEDGER_NOT_SIGNED },
+		{ "{\"expires_at_ms\":9999999999999}", LEDGER_NOT_SIGNED },
+		{ NULL, LEDGER_IN_FORCE },
+	};
+	AUTO_JSON json_t *policy = scene_json("{\"waiver\":{\"max_days\":2},\"key_add\":{}}");
+	struct ledger *l = scene_open_as(scene_path("l"), LEDGER_CREATE, policy);
+	struct person jane CLEANUP(person_release) = person("jane");
+	AUTO_FREE char *soon =
+		xasprintf("{\"expires_at_ms\":%lld}", (long long)SCENE_START + 20 + 2 * 86400000LL);
+	struct ledger_ref ref;
+
+	CHECK_INT(add_key(l, &jane, APPROVER, 0, &jane), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *body = scene_json(cases[i].body ? cases[i].body : soon);
+		AUTO_FREE char *why = NULL;
+
+		CHECK_INT(
+			signed_entry(l, "waiver", body, jane.holder, SCENE_START + 20, &jane, &ref),
+			0);
+		CHECK_INT(standing(l, ref.seq, &why), cases[i].want);
+		if (cases[i].want == LEDGER_NOT_SIGNED)
+			CHECK_STR(why, "it has to end within 2 days");
+	}
+	ledger_close(l);
+	CHECK_STR(scene_verify_conf(
+			  &(struct ledger_verify_conf){ .path = scene_path("l"), .all = true },
+			  LEDGER_MISSING),
+		  "POLICY@2 POLICY@3 POLICY@4");
+}
+
+static void where_nobody_knows_who_ran_it_nobody_approves(void)
+{
+	AUTO_JSON json_t *policy =
+		scene_json("{\"signoff\":{\"self_approval\":false},\"key_add\":{\"self_approval\":"
+			   "false}}");
+	struct ledger *l = scene_open_as(scene_path("l"), LEDGER_CREATE, policy);
+	struct person jane CLEANUP(person_release) = person("jane"),
+			   max CLEANUP(person_release) = person("max");
+	struct ledger_ref verdict, ref;
+	AUTO_JSON json_t *body = NULL;
+	AUTO_FREE char *text = NULL, *why = NULL;
+
+	/* The first key adds itself under any policy; no other one does. */
+	CHECK_INT(add_key(l, &jane, APPROVER, 0, &jane), 0);
+	CHECK_INT(standing(l, 1, NULL), LEDGER_IN_FORCE);
+	CHECK_INT(add_key(l, &max, APPROVER, 0, &jane), 0);
+	verdict = scene_add(l, "verdict", "{}");
+	/* What the signer says about it counts for nothing. */
+	text = xasprintf("{\"run_by\":\"eve@example.org\",\"verdict\":{\"digest\":\"%s\"}}",
+			 verdict.hex);
+	body = scene_json(text);
+	CHECK_INT(signed_entry(l, "signoff", body, max.holder, SCENE_START + 9000, &max, &ref), 0);
+	CHECK_INT(standing(l, ref.seq, &why), LEDGER_NOT_SIGNED);
+	CHECK_HAS(why, "counts only when it is known who ran it");
+	ledger_close(l);
+	CHECK_STR(scene_verify(scene_path("l")), "POLICY@4");
+}
+
 static void a_policy_that_makes_no_sense_is_refused(void)
 {
 	static const char *const bad[] = { "[]", "{\"signof\":{}}", "{\"signoff\":{\"holders\":0}}",
@@ -344,4 +484,8 @@ TEST_MAIN(TEST(the_first_key_vouches_for_itself_and_no_second_one_does),
 	  TEST(a_signature_moved_to_another_entry_is_found),
 	  TEST(a_key_added_without_leave_makes_nothing_valid),
 	  TEST(ssh_keygen_checks_what_the_ledger_kept),
+	  TEST(a_key_that_was_replaced_ends_when_it_was_told_to),
+	  TEST(a_revoked_key_signs_nothing_older_either),
+	  TEST(what_has_to_end_has_to_end_soon_enough),
+	  TEST(where_nobody_knows_who_ran_it_nobody_approves),
 	  TEST(a_policy_that_makes_no_sense_is_refused))
