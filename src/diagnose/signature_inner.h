@@ -16,7 +16,7 @@ enum {
 	INDEX_WINDOW = INDEX_GRAM + INDEX_STEP - 1,
 	INDEX_BITS = 16, /* of the filter's hash */
 };
-_Static_assert(INDEX_WINDOW == SIGNATURE_MIN_PART, "the shortest part is one window");
+_Static_assert((int)INDEX_WINDOW == (int)SIGNATURE_MIN_PART, "the shortest part is one window");
 
 /* One group of one part, in a list by hash. */
 struct index_entry {
