@@ -56,6 +56,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool ours = chunk_parse((struct sv){ (const char *)data, size }, &c);
 	json_t *j = json_loadb((const char *)data, size, 0, &e), *strict;
 
+	/* A NUL behind a number ends the text for jansson, and is a byte too many for us. */
+	if (!ours && j && memchr(data, 0, size)) {
+		json_decref(j);
+		return 0;
+	}
 	if (ours && !j) {
 		/* Numbers beyond its own types are an error to jansson, not to the grammar. */
 		assert(strstr(e.text, "too big") || strstr(e.text, "overflow"));

@@ -74,6 +74,20 @@ static const struct opt options[] = {
 	    .help = "what a request must keep, such as 'ttft <= 500 ms'; may be given again"),
 	OPT(load_opts, loops, .name = "loops", .arg = "N", .type = OPT_NUMBER, .def = "1", .min = 1,
 	    .max = 256, .help = "threads that send and receive"),
+	OPT(load_opts, proxy, .name = "proxy", .arg = "URL", .type = OPT_TEXT,
+	    .help = "http://host:port: every connection is a tunnel through it"),
+	OPT(load_opts, server_metrics, .name = "server-metrics", .arg = "URL", .type = OPT_TEXT,
+	    .def = "auto", .help = "the server's own metrics: a page, auto (/metrics) or off"),
+	OPT(load_opts, tolerance, .name = "golden-tolerance", .arg = "N", .type = OPT_TEXT,
+	    .help = "share of an answer's characters that may differ to be called near"),
+	OPT(load_opts, shard, .name = "shard", .arg = "I/N", .type = OPT_TEXT,
+	    .help = "only this part of the schedule, from 0/N; the others do the rest"),
+	OPT(load_opts, shards, .name = "shards", .arg = "N", .type = OPT_NUMBER, .min = 2,
+	    .max = 1000, .help = "starts so many clients and merges what they measured"),
+	OPT(load_opts, launcher, .name = "launcher", .arg = "COMMAND", .type = OPT_TEXT,
+	    .help = "starts each of them, such as 'ssh node{shard}'"),
+	OPT(load_opts, merge, .name = "merge", .arg = "FILE", .type = OPT_LIST,
+	    .help = "no run: raw samples of several clients as one result"),
 	OPT(load_opts, ca, .name = "ca", .arg = "FILE", .type = OPT_TEXT,
 	    .help = "certificates to trust instead of the system's"),
 	OPT(load_opts, insecure, .name = "insecure", .type = OPT_FLAG,
@@ -140,12 +154,16 @@ static int load_cmd_run(struct cli *cli, const void *conf, json_t *value, struct
 	AUTO_JSON json_t *made = NULL;
 	struct load_conf c;
 
-	if ((o->replay != NULL) + (o->import != NULL) + (cli->args.n != 0) != 1)
-		return bail(err, ERR_USAGE, "needs a URL, --replay FILE or --import FILE");
+	if ((o->replay != NULL) + (o->import != NULL) + (o->merge.n != 0) + (cli->args.n != 0) != 1)
+		return bail(err, ERR_USAGE, "needs a URL, --replay, --import or --merge");
 	if (o->import)
 		return load_import(o->import, value, err);
 	if (o->replay) {
 		TRY(load_raw_read(o->replay, &r, err));
+	} else if (o->merge.n) {
+		TRY(load_merge_files(&o->merge, &r, err));
+	} else if (o->shards) {
+		TRY(load_shards_run(o, &r, err));
 	} else {
 		TRY(load_make_conf(cli, o, &own, &c, err));
 		if (!cli->quiet && o->progress < 2) {

@@ -122,6 +122,34 @@ static int read_numbers(const struct load_opts *o, struct load_conf *c, struct e
 	return 0;
 }
 
+static int read_tolerance(const char *text, double *ret, struct err *err)
+{
+	enum unit u;
+
+	if (!text)
+		return 0;
+	if (!quantity_parse(sv_of(text), ret, &u) || (u != UNIT_RATIO && u != UNIT_NONE))
+		return bail(err, ERR_USAGE, "--golden-tolerance: '%s' is no share such as '5 %%'",
+			    text);
+	return 0;
+}
+
+/* "0/4": the first of four */
+static int read_shard(const char *text, struct load_conf *c, struct err *err)
+{
+	struct sv rest = sv_of(text), part;
+	int64_t i, n;
+
+	if (!text)
+		return 0;
+	if (!sv_split(&rest, '/', &part) || !sv_to_i64(part, 0, 9999, &i) ||
+	    !sv_to_i64(rest, 1, 10000, &n) || i >= n)
+		return bail(err, ERR_USAGE, "--shard: '%s' is not like '0/4'", text);
+	c->shard = (unsigned)i;
+	c->shards = (unsigned)n;
+	return 0;
+}
+
 int load_make_conf(const struct cli *cli, const struct load_opts *o, struct load_owned *own,
 		   struct load_conf *c, struct err *err)
 {
@@ -148,6 +176,10 @@ int load_make_conf(const struct cli *cli, const struct load_opts *o, struct load
 	c->seed = (uint64_t)o->seed;
 	c->loops = (unsigned)o->loops;
 	c->client_lag_ns = o->client_lag_ns;
+	c->proxy = o->proxy;
+	c->server_metrics = streq(o->server_metrics, "off") ? NULL : o->server_metrics;
+	TRY(read_tolerance(o->tolerance, &c->golden_tolerance, err));
+	TRY(read_shard(o->shard, c, err));
 	c->tls_ca = o->ca;
 	c->tls_insecure = o->insecure;
 	c->cancel = &cli_cancel;

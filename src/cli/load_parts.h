@@ -11,11 +11,12 @@ void load_import_text(const json_t *v, struct str *out);
 
 struct load_opts {
 	const char *model, *key_env, *prompts, *prompt, *golden, *save_golden, *rate, *rate_to,
-		*burstiness, *trace, *temperature, *ca, *raw, *replay, *import, *vllm_json, *share;
-	struct strs stages, objectives;
+		*burstiness, *trace, *temperature, *ca, *raw, *replay, *import, *vllm_json, *share,
+		*proxy, *server_metrics, *tolerance, *shard, *launcher;
+	struct strs stages, objectives, merge;
 	int endpoint, arrival, engine, progress;
 	int64_t for_ns, requests, warmup_ns, warmup_requests, timeout_ns, seed, concurrency,
-		max_in_flight, max_tokens, loops, client_lag_ns;
+		max_in_flight, max_tokens, loops, client_lag_ns, shards;
 	bool ignore_eos, usage_every, no_stream, no_keep_alive, shuffle, insecure, search;
 };
 
@@ -37,6 +38,11 @@ int load_read_rate(const char *name, struct sv text, double *ret, struct err *er
 /* load_conf.tick, with a struct cli: one line for people, or one JSON object a line. */
 int load_show(void *arg, const struct load_progress *p);
 int load_show_json(void *arg, const struct load_progress *p);
+/* --merge: results of several clients as one. */
+int load_merge_files(const struct strs *paths, struct load_result *ret, struct err *err) MUST_USE;
+/* --shards: starts the clients and merges what they wrote. */
+int load_shards_run(const struct load_opts *o, struct load_result *ret,
+		    struct err *err) MUST_USE;
 /* --search */
 int load_search_run(const struct load_opts *o, struct load_conf *c, json_t *value,
 		    struct err *err) MUST_USE;

@@ -10,6 +10,7 @@ void answer_begin(struct answer *a, struct answer_ctx *ctx, struct load_req *req
 	*a = (struct answer){ .ctx = ctx, .req = req };
 	http_init(&a->http, ctx->bufs);
 	sse_init(&a->sse, ctx->bufs);
+	a->want = ctx->wants ? ctx->wants[req->prompt] : NULL;
 }
 
 void answer_release(struct answer *a)
@@ -33,11 +34,28 @@ static enum answer_step end(struct answer *a, enum load_outcome outcome, const c
 	return ANSWER_END;
 }
 
+/* In which event a golden answer was left. */
+static void follow_golden(struct answer *a, const char *p, size_t n)
+{
+	size_t same = 0;
+
+	if (!a->want)
+		return;
+	while (same < n && a->want[same] && a->want[same] == p[same])
+		same++;
+	a->want += same;
+	if (same == n)
+		return;
+	a->want = NULL;
+	a->req->differs_event = a->req->n_events ? a->req->n_events - 1 : 0;
+}
+
 static void keep_text(struct answer *a, const char *p, size_t n)
 {
 	struct load_req *r = a->req;
 	struct blocks *pool = a->ctx->text;
 
+	follow_golden(a, p, n);
 	if (n > a->ctx->answer_limit - r->answer_n || r->answer_n + n > UINT32_MAX) {
 		r->answer_cut = true;
 		return;

@@ -30,6 +30,7 @@ struct answer_ctx {
 	enum load_endpoint endpoint;
 	bool no_stream;
 	size_t answer_limit;
+	const char *const *wants; /* golden answers by prompt, to see where one begins to differ */
 	uint64_t n_events, n_merged, n_late, n_unstamped;
 };
 
@@ -43,6 +44,7 @@ struct answer {
 	uint32_t flags, last_usage;
 	uint32_t ev_last, text_first, text_last; /* blocks */
 	uint32_t in_read;                        /* token events in this read */
+	const char *want; /* what is left of the golden answer; NULL: none, or it differs already */
 	bool stream, collect, drop, done, failed, every, left_over;
 };
 

@@ -16,7 +16,7 @@ static const char *const outcomes[] = { "ok",          "short",      "no_finish"
 					"http_status", "error_body", "cut",       "reset",
 					"timeout",     "connect",    "dropped",   "cancelled" };
 static const char *const sources[] = { "none", "usage_every", "usage", "event" };
-static const char *const matches[] = { "none", "same", "different", "missing" };
+static const char *const matches[] = { "none", "same", "different", "missing", "near" };
 
 static bool parse(const char *const *names, struct sv s, int *ret)
 {
@@ -237,8 +237,11 @@ int load_conf_check(const struct load_conf *c, struct err *err)
 	if (c->max_in_flight && c->max_in_flight < c->loops)
 		return bail(err, ERR_RANGE, "%u loops can't keep to %u in flight", c->loops,
 			    c->max_in_flight);
-	if (c->proxy)
-		return bail(err, ERR_UNSUPPORTED, "a proxy can't be used yet");
+	if (!(c->golden_tolerance >= 0 && c->golden_tolerance < 1))
+		return bail(err, ERR_RANGE, "the tolerance must be from 0 to under 1");
+	if (c->shards && c->shard >= c->shards)
+		return bail(err, ERR_RANGE, "shard %u of %u: they count from 0", c->shard,
+			    c->shards);
 	for (size_t i = 0; i < c->n_objectives; i++)
 		if (c->objectives[i].limit_ns <= 0)
 			return bail(err, ERR_RANGE, "objective %zu has no limit over 0", i + 1);

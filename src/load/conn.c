@@ -11,6 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define PROXY_HEAD ((size_t)8 * KIB)
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 void conn_list_add(struct conn_list *list, struct conn *c)
@@ -254,6 +256,7 @@ static void connected(struct loop *l, struct conn *c)
 {
 	struct load_req *r = c->rec;
 
+	/* Through a proxy it is connected when the tunnel stands. */
 	r->connected = clock_ns();
 	if (r->connect_ns == LOAD_NONE)
 		r->connect_ns = 0;
@@ -280,6 +283,63 @@ static void handshake(struct loop *l, struct conn *c)
 		c->state = CONN_SENDING;
 		send_request(l, c);
 	}
+}
+
+/* ---- a proxy's tunnel ------------------------------------------------------------------------- */
+
+static void ask_proxy(struct loop *l, struct conn *c)
+{
+	const char *ask = l->phase->target->tunnel;
+	size_t n = strlen(ask);
+	ssize_t got;
+
+	c->state = CONN_PROXY;
+	while (c->sent < n) {
+		got = send(c->fd, ask + c->sent, n - c->sent, MSG_NOSIGNAL);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			return;
+		if (got < 0) {
+			conn_abort(l, c, LOAD_CONNECT, "closed by the proxy");
+			return;
+		}
+		c->sent += (size_t)got;
+	}
+}
+
+/*
+ * The proxy's head, and not a byte more, is taken off the socket: what follows is the target's.
+ */
+static void read_proxy(struct loop *l, struct conn *c)
+{
+	ssize_t got = recv(c->fd, l->rx, PROXY_HEAD, MSG_PEEK | MSG_DONTWAIT);
+	ptrdiff_t end;
+	struct sv head;
+
+	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		return;
+	if (got <= 0) {
+		conn_abort(l, c, LOAD_CONNECT, "closed by the proxy");
+		return;
+	}
+	head = (struct sv){ l->rx, (size_t)got };
+	end = sv_find(head, SV("\r\n\r\n"));
+	if (end < 0) {
+		if ((size_t)got == PROXY_HEAD)
+			conn_abort(l, c, LOAD_CONNECT, "no HTTP from the proxy");
+		return;
+	}
+	if (head.n < 12 || !sv_starts(head, "HTTP/1.") || head.p[8] != ' ' || head.p[9] != '2') {
+		conn_abort(l, c, LOAD_CONNECT, "refused by the proxy");
+		return;
+	}
+	if (recv(c->fd, l->rx, (size_t)end + 4, MSG_DONTWAIT) != end + 4) {
+		conn_abort(l, c, LOAD_CONNECT, "closed by the proxy");
+		return;
+	}
+	c->sent = 0;
+	connected(l, c);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -438,8 +498,15 @@ void conn_event(struct loop *l, struct conn *c, uint32_t events)
 		}
 		if (!(events & EPOLLOUT))
 			return;
-		connected(l, c);
+		if (!l->phase->target->tunnel)
+			connected(l, c);
+		else
+			ask_proxy(l, c);
+	} else if (c->state == CONN_PROXY && c->sent < strlen(l->phase->target->tunnel)) {
+		ask_proxy(l, c);
 	}
+	if (c->gen == gen && c->state == CONN_PROXY)
+		read_proxy(l, c);
 	if (c->gen == gen && c->state == CONN_TLS)
 		handshake(l, c);
 	else if (c->gen == gen && c->state == CONN_SENDING && (events & EPOLLOUT))

@@ -145,8 +145,7 @@ static int golden_by_id(const void *a, const void *b)
 	return strcmp((*x)->id, (*y)->id);
 }
 
-/* wants[prompt]: the answer wanted of each prompt, or NULL. */
-static const char **wanted(const struct load_conf *c)
+const char **golden_wanted(const struct load_conf *c)
 {
 	const struct load_golden *g = c->golden;
 	size_t n = c->prompts ? c->prompts->n : 0, n_golden = g ? g->n : 0;
@@ -166,16 +165,13 @@ static const char **wanted(const struct load_conf *c)
 	return wants;
 }
 
-/*
- * Which event carried the first different character is known only roughly: texts of events are not
- * kept apart, so the position in the text is taken in proportion.
- */
 static void compare(const struct load_result *res, struct load_req *r, const char *want)
 {
 	struct sv got = { res->text + r->answer_at, r->answer_n };
-	uint32_t at = 0, all;
+	uint32_t at = 0, event = r->differs_event;
 
 	r->match = LOAD_MATCH_NONE;
+	r->differs_event = 0;
 	if (!want || r->outcome == LOAD_CANCELLED)
 		return;
 	if (r->outcome != LOAD_OK || r->answer_cut) {
@@ -186,10 +182,11 @@ static void compare(const struct load_result *res, struct load_req *r, const cha
 		r->match = LOAD_MATCH_SAME;
 		return;
 	}
-	r->match = LOAD_MATCH_DIFFERENT;
+	r->match = golden_near(got, sv_of(want), res->golden_tolerance) ? LOAD_MATCH_NEAR
+									: LOAD_MATCH_DIFFERENT;
 	r->differs_at = at;
-	all = code_points(got.p, got.n);
-	r->differs_event = all ? (uint32_t)((uint64_t)at * r->n_events / MAX(all, at)) : 0;
+	/* All of it as wanted, and then it ended. */
+	r->differs_event = event == UINT32_MAX ? r->n_events : event;
 }
 
 /* ---- peak concurrency ------------------------------------------------------------------------ */
@@ -203,7 +200,7 @@ static int by_time(const void *a, const void *b)
 	return (x[1] > y[1]) - (x[1] < y[1]); /* an end before a begin at the same moment */
 }
 
-static unsigned peak(const struct load_result *r)
+unsigned requests_peak(const struct load_result *r)
 {
 	AUTO_FREE int64_t(*edges)[2] = xcalloc(2 * r->n + 1, sizeof(*edges));
 	size_t n = 0;
@@ -227,14 +224,16 @@ static unsigned peak(const struct load_result *r)
 
 void settle(struct load_result *r, const struct load_conf *c)
 {
-	AUTO_FREE const char **wants = wanted(c);
+	AUTO_FREE const char **wants = golden_wanted(c);
 
 	for (size_t i = 0; i < r->n; i++) {
 		answer_settle(&r->v[i], r->events, r);
 		if (c->prompts)
 			compare(r, &r->v[i], wants[r->v[i].prompt]);
+		else
+			r->v[i].differs_event = 0;
 	}
-	r->peak = peak(r);
+	r->peak = requests_peak(r);
 }
 
 /* ---- audit ----------------------------------------------------------------------------------- */

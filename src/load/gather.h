@@ -14,7 +14,14 @@ void audit(const struct loop *loops, unsigned n_loops, const struct phase *p,
 /* Sets client_limited and the reasons from the audit's numbers. */
 void audit_judge(struct load_result *r);
 
+unsigned requests_peak(const struct load_result *r); /* most in flight at once */
+
 /* Type 7; sorts v; NAN of nothing. */
 double load_quantile(double *v, size_t n, double p);
+/* wants[prompt]: the answer wanted of each prompt, or NULL. Caller frees the list alone. */
+const char **golden_wanted(const struct load_conf *c) MUST_USE;
+/* At most that share of the longer one's characters has to be inserted, removed or changed. What is
+ * too long to compare (2^28 steps) is not near. */
+bool golden_near(struct sv got, struct sv want, double share);
 /* Compares two texts: *ret_at is the first different character (code point) when not the same. */
 bool golden_same(struct sv got, struct sv want, uint32_t *ret_at);

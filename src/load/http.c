@@ -228,7 +228,9 @@ static enum http_ev chunk_size(struct http *h, struct sv line)
 	if (digits < line.n) {
 		struct sv ext = trim_ows((struct sv){ line.p + digits, line.n - digits });
 
-		if ((ext.n && ext.p[0] != ';') || has_control(ext))
+		/* Some servers pad the size with spaces; a tab stands only before an extension. */
+		if ((ext.n && ext.p[0] != ';') || has_control(ext) ||
+		    (ext.n == 0 && memchr(line.p + digits, '\t', line.n - digits)))
 			return bad(h, "bad chunk extension");
 	}
 	h->left = n;

@@ -183,8 +183,18 @@ struct load_conf {
 	unsigned loops;      /* threads; 0: 1 */
 	bool tls_insecure;   /* don't verify the server's certificate; recorded in the result */
 	const char *tls_ca;  /* file of PEM certificates to trust; NULL: the system's */
-	const char *
-		proxy; /* "http://host:port" for CONNECT; NULL: none; the environment is not read */
+	/* "http://host:port": every connection is a tunnel through it (CONNECT); NULL: none; the
+	 * environment is not read. */
+	const char *proxy;
+	/* Page with the server's own metrics, "http://..."; "auto": /metrics beside the target, if
+	 * there is one known here (never over TLS); NULL: none. */
+	const char *server_metrics;
+	/* Of a golden answer's characters, the share that may differ (edit distance over the longer
+	 * one's length) for LOAD_MATCH_NEAR; 0: none. */
+	double golden_tolerance;
+	/* One of several clients that share a schedule: of its arrivals those number shard, shard +
+	 * shards, ...; 0 shards: alone. */
+	unsigned shard, shards;
 	/* Called about every tick_ns (default 250 ms) from the calling thread. Non-zero: stop now.
 	 */
 	int (*tick)(void *arg, const struct load_progress *p);
@@ -225,7 +235,13 @@ enum load_token_source {
 };
 const char *load_token_source_name(enum load_token_source s);
 
-enum load_match { LOAD_MATCH_NONE, LOAD_MATCH_SAME, LOAD_MATCH_DIFFERENT, LOAD_MATCH_MISSING };
+enum load_match {
+	LOAD_MATCH_NONE,
+	LOAD_MATCH_SAME,
+	LOAD_MATCH_DIFFERENT,
+	LOAD_MATCH_MISSING,
+	LOAD_MATCH_NEAR, /* different, but within the tolerance */
+};
 const char *load_match_name(enum load_match m);
 
 #define LOAD_EV_MERGED    0x1 /* read together with another: came somewhere since the last read */
@@ -259,15 +275,48 @@ struct load_req {
 	bool good;          /* ok and all objectives kept */
 	bool answer_cut;    /* longer than answer_limit */
 	uint16_t status;    /* HTTP status; 0: none */
-	int32_t retry_after_s;        /* -1: none */
-	uint32_t differs_at;          /* golden: first different character (code point) */
-	uint32_t differs_event;       /* golden: event (from 0) that carried it */
+	int32_t retry_after_s;  /* -1: none */
+	uint32_t differs_at;    /* golden: first different character (code point) */
+	uint32_t differs_event; /* golden: event (from 0) that carried it; n_events: it ended */
 	uint32_t pings, body_events;  /* comments; all events, also those without tokens */
 	uint64_t bytes;               /* of the body */
 	uint32_t answer_at, answer_n; /* in res.text, UTF-8 */
 	char finish[16];              /* finish reason, "" if none */
 	const char *detail; /* borrowed: "refused", "bad JSON in an event", ...; never NULL */
 };
+
+/* What a server says about itself, by what it means. From PROMPT_TOKENS on: counters. */
+enum load_server_value {
+	LOAD_SERVER_RUNNING,    /* requests */
+	LOAD_SERVER_WAITING,    /* requests */
+	LOAD_SERVER_CACHE_USED, /* 0..1 */
+	LOAD_SERVER_PROMPT_TOKENS,
+	LOAD_SERVER_OUTPUT_TOKENS,
+	LOAD_SERVER_REQUESTS, /* that ended */
+	LOAD_SERVER_PREEMPTIONS,
+	LOAD_SERVER_CACHE_QUERIES, /* tokens */
+	LOAD_SERVER_CACHE_HITS,
+	LOAD_SERVER_TTFT_SUM, /* s, over ... */
+	LOAD_SERVER_TTFT_N,   /* ... so many */
+	LOAD_SERVER_E2E_SUM,
+	LOAD_SERVER_E2E_N,
+	LOAD_SERVER_N,
+};
+const char *load_server_name(enum load_server_value v);
+bool load_server_is_counter(enum load_server_value v);
+struct load_server_sample {
+	int64_t at;              /* from res.t0 */
+	double v[LOAD_SERVER_N]; /* NAN: not offered */
+};
+struct load_server {
+	char kind[16]; /* "vllm" "sglang" "llamacpp"; "": nothing offered */
+	struct load_server_sample *v;
+	size_t n, room;
+	size_t missed;  /* times it did not answer */
+	bool restarted; /* a counter went down: totals mean nothing */
+};
+/* Last less first of a counter; NAN: not known. */
+double load_server_total(const struct load_server *s, enum load_server_value v);
 
 /* A log-linear histogram: 64 buckets an octave (error < 1.6 %), values 0..2^63-1. Display only. */
 struct load_hist;
@@ -297,12 +346,15 @@ struct load_result {
 	/* what was asked, kept for the record */
 	char *url; /* without user info */
 	char *model;
+	char *proxy;
 	enum load_engine engine;
 	enum load_endpoint endpoint;
 	enum load_arrival arrival;
 	double rate, rate_to, burstiness;
 	unsigned concurrency, max_in_flight, loops;
 	int64_t client_lag_ns;
+	double golden_tolerance;
+	unsigned shard, shards;
 	uint64_t seed;
 	int64_t duration_ns, timeout_ns;
 	bool ignore_eos, no_stream, no_keep_alive, tls_insecure;
@@ -324,6 +376,7 @@ struct load_result {
 	uint64_t attempts;        /* requests put on a wire, warm-up and reconnects included */
 	unsigned peak;            /* most requests in flight at once, exactly */
 	struct load_audit audit;
+	struct load_server server;
 	char **prompt_ids; /* by prompt index */
 	size_t n_prompt_ids;
 	struct strs details; /* owns the details of a result that was read from a file */
@@ -344,7 +397,7 @@ int load_run(const struct load_conf *c, struct load_result *ret, struct err *err
  * X.p95 X.p99 X.max over ok requests, and for ttft and e2e also X.p50.all ... with every failed
  * request as +inf. throughput, throughput.steady (ok requests/s), output_tokens_per_s(.steady),
  * errors (failed / scheduled), goodput (NAN without objectives), answers.match (same / those with a
- * golden answer; a failed request does not match), requests.scheduled, requests.<outcome>,
+ * golden answer; a failed request does not match), answers.near (the same, or within the tolerance), requests.scheduled, requests.<outcome>,
  * peak_concurrency. Quantiles are type 7 of all raw samples.
  */
 void load_metrics(const struct load_result *r, struct measurements *ret);
@@ -420,6 +473,15 @@ int load_search(const struct load_conf *c, const struct load_search_conf *s, str
 		struct err *err) MUST_USE;
 json_t *load_curve_to_json(const struct load_curve *c) MUST_USE;
 void load_curve_text(const json_t *v, struct str *out);
+
+/*
+ * One result out of several of the same schedule (load_conf.shards), or of several schedules with
+ * the same prompts and objectives: all requests together, so percentiles are of all samples. Times
+ * are put together by the wall clocks of the shards, which moves no latency. -ERR_RANGE when they
+ * don't belong together. Of stamp and schedule lags the largest is taken.
+ */
+int load_merge(const struct load_result *v, size_t n, struct load_result *ret,
+	       struct err *err) MUST_USE;
 
 /* ---- other people's files ---------------------------------------------------------------------
  * */

@@ -103,6 +103,7 @@ void loop_prepare(struct loop *l, struct phase *p)
 	size_t each = 2, mine = p->plan->n / l->count + 1;
 
 	l->phase = p;
+	l->ctx.wants = p->wants;
 	l->due = l->head = 0;
 	l->in_flight = 0;
 	l->reads = l->wakes = l->attempts = 0;
@@ -151,7 +152,7 @@ static void begin_record(struct loop *l, uint32_t i, int64_t scheduled, int64_t 
 {
 	const struct phase *p = l->phase;
 	const struct plan *plan = p->plan;
-	size_t at = i % plan->n_prompts;
+	size_t at = ((size_t)i * MAX(p->conf->shards, 1U) + p->conf->shard) % plan->n_prompts;
 	struct load_req *r = &p->records[i];
 
 	*r = (struct load_req){
@@ -168,6 +169,7 @@ static void begin_record(struct loop *l, uint32_t i, int64_t scheduled, int64_t 
 		.tls_ns = LOAD_NONE,
 		.prompt = plan->order[p->reverse ? plan->n_prompts - 1 - at : at],
 		.differs_at = l->index, /* until the answer is compared: whose pools hold it */
+		.differs_event = UINT32_MAX,
 		.retry_after_s = -1,
 		.outcome = LOAD_CANCELLED,
 		.detail = "",
@@ -308,9 +310,11 @@ static void expire(struct loop *l)
 		struct conn *c = l->busy.first;
 
 		conn_abort(l, c, LOAD_TIMEOUT,
-			   c->state == CONN_CONNECTING || c->state == CONN_TLS ? "while connecting"
-			   : c->state == CONN_SENDING                          ? "while sending"
-			   : c->rec->first_byte == LOAD_NONE                   ? "before any answer"
+			   c->state == CONN_CONNECTING || c->state == CONN_PROXY ||
+					   c->state == CONN_TLS
+				   ? "while connecting"
+			   : c->state == CONN_SENDING        ? "while sending"
+			   : c->rec->first_byte == LOAD_NONE ? "before any answer"
 							     : "inside the answer");
 	}
 }

@@ -14,7 +14,15 @@
 
 #include <openssl/ssl.h>
 
-enum conn_state { CONN_FREE, CONN_CONNECTING, CONN_TLS, CONN_SENDING, CONN_READING, CONN_KEPT };
+enum conn_state {
+	CONN_FREE,
+	CONN_CONNECTING,
+	CONN_PROXY,
+	CONN_TLS,
+	CONN_SENDING,
+	CONN_READING,
+	CONN_KEPT
+};
 
 struct loop;
 
@@ -60,6 +68,7 @@ struct phase {
 	int64_t t0, until; /* until: closed loop begins none from here on; 0: the count ends it */
 	unsigned concurrency;          /* closed loop, over all loops */
 	bool closed, warming, reverse; /* reverse: prompts from the last one on */
+	const char *const *wants;      /* golden answers by prompt; NULL: none */
 	int stop;                      /* atomic: end now */
 	int done_fd;                   /* gets a count of 1 from each loop that is through */
 };

@@ -232,7 +232,7 @@ static void put_span(const struct load_result *r, enum span_of what, struct meas
 }
 
 struct counts {
-	size_t by[LOAD_OUTCOMES], all, good, golden, same;
+	size_t by[LOAD_OUTCOMES], all, good, golden, same, near;
 	size_t contradictions, reconnects, merged;
 };
 
@@ -250,6 +250,7 @@ static struct counts count(const struct load_result *r)
 		c.good += q->good;
 		c.golden += q->match != LOAD_MATCH_NONE;
 		c.same += q->match == LOAD_MATCH_SAME;
+		c.near += q->match == LOAD_MATCH_SAME || q->match == LOAD_MATCH_NEAR;
 		c.contradictions += q->contradiction;
 		c.reconnects += q->reconnects;
 	}
@@ -334,6 +335,8 @@ void load_metrics(const struct load_result *r, struct measurements *ret)
 	put(ret, "goodput", UNIT_RATIO, HIGHER_IS_BETTER,
 	    r->n_objectives ? ratio(c.good, c.all) : NAN);
 	put(ret, "answers.match", UNIT_RATIO, HIGHER_IS_BETTER, ratio(c.same, c.golden));
+	put(ret, "answers.near", UNIT_RATIO, HIGHER_IS_BETTER,
+	    r->golden_tolerance > 0 ? ratio(c.near, c.golden) : NAN);
 	put(ret, "requests.scheduled", UNIT_COUNT, HIGHER_IS_BETTER, (double)c.all);
 	for (int i = 0; i < LOAD_OUTCOMES; i++) {
 		snprintf(name, sizeof(name), "requests.%s",

@@ -230,6 +230,22 @@ static void make_digest(const struct load_conf *c, struct plan *p)
 	hex_of(digest, sizeof(digest), p->digest);
 }
 
+/* Of the whole schedule, whose digest stands for all shards, only what is this one's. */
+static int keep_shard(const struct load_conf *c, struct plan *p, struct err *err)
+{
+	size_t n = 0;
+
+	if (!c->shards || !p->at)
+		return 0;
+	for (size_t i = c->shard; i < p->n; i += c->shards)
+		p->at[n++] = p->at[i];
+	p->n = n;
+	if (n == 0)
+		return bail(err, ERR_RANGE, "no request falls to shard %u of %u", c->shard,
+			    c->shards);
+	return 0;
+}
+
 int plan_make(const struct load_conf *c, int64_t duration_ns, uint64_t count, size_t n_prompts,
 	      struct plan *ret, struct err *err)
 {
@@ -244,6 +260,7 @@ int plan_make(const struct load_conf *c, int64_t duration_ns, uint64_t count, si
 	}
 	make_order(c, n_prompts, &p);
 	make_digest(c, &p);
+	TRY(keep_shard(c, &p, err));
 	*ret = p;
 	p = (struct plan){ 0 };
 	return 0;

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "load/fields.h"
+#include "load/server.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 static const struct field result_fields[] = {
 	R(url, F_STR),
 	R(model, F_STR),
+	R(proxy, F_STR),
 	FIELD_MAX(load_result, engine, F_ENUM, LOAD_ENGINE_NULL),
 	FIELD_MAX(load_result, endpoint, F_ENUM, LOAD_PLAIN),
 	FIELD_MAX(load_result, arrival, F_ENUM, LOAD_CLOSED),
@@ -32,6 +34,9 @@ static const struct field result_fields[] = {
 	R(max_in_flight, F_UINT),
 	R(client_lag_ns, F_I64),
 	R(loops, F_UINT),
+	R(golden_tolerance, F_F64),
+	R(shard, F_UINT),
+	R(shards, F_UINT),
 	R(seed, F_U64),
 	R(duration_ns, F_I64),
 	R(timeout_ns, F_I64),
@@ -107,7 +112,7 @@ static const struct field req_fields[] = {
 	Q(reconnects, F_U8),
 	FIELD_MAX(load_req, outcome, F_U8, LOAD_OUTCOMES - 1),
 	FIELD_MAX(load_req, source, F_U8, LOAD_TOKENS_EVENT),
-	FIELD_MAX(load_req, match, F_U8, LOAD_MATCH_MISSING),
+	FIELD_MAX(load_req, match, F_U8, LOAD_MATCH_NEAR),
 	Q(good, F_BOOL),
 	Q(answer_cut, F_BOOL),
 	Q(status, F_U16),
@@ -182,6 +187,8 @@ static json_t *header_json(const struct load_result *r)
 	fields_put(o, result_fields, ARRAY_SIZE(result_fields), r);
 	fields_put(a, audit_fields, ARRAY_SIZE(audit_fields), &r->audit);
 	json_put(o, "audit", a);
+	if (r->server.n)
+		json_put(o, "server", server_raw(&r->server));
 	json_put(o, "objectives", objectives_json(r));
 	for (size_t i = 0; i < r->n_prompt_ids; i++)
 		json_array_append_new(ids, json_string(r->prompt_ids[i]));
@@ -325,6 +332,7 @@ static int read_header(const json_t *o, struct reading *rd, struct err *err)
 	TRY(json_get_obj(o, "audit", &a, err));
 	TRY(fields_get(a, audit_fields, ARRAY_SIZE(audit_fields), /* none= */ false, &r->audit,
 		       err));
+	TRY(server_unraw(json_object_get(o, "server"), &r->server, err));
 	TRY(read_objectives(o, r, err));
 	TRY(json_get_arr(o, "prompt_ids", &ids, err));
 	r->prompt_ids = xcalloc(json_array_size(ids) + 1, sizeof(*r->prompt_ids));

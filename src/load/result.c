@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/gather.h"
+#include "load/server.h"
 
 #include "base/crypto.h"
 #include "stat/stat.h"
@@ -82,6 +83,7 @@ static json_t *conf_json(const struct load_result *r)
 
 	json_put_str(o, "url", r->url);
 	json_put_str(o, "model", r->model);
+	json_put_str(o, "proxy", r->proxy);
 	json_put_str(o, "engine", load_engine_name(r->engine));
 	json_put_str(o, "endpoint", load_endpoint_name(r->endpoint));
 	json_put_str(o, "arrival", load_arrival_name(r->arrival));
@@ -92,6 +94,12 @@ static json_t *conf_json(const struct load_result *r)
 	json_put_int(o, "max_in_flight", r->max_in_flight);
 	json_put_int(o, "client_lag_ns", r->client_lag_ns);
 	json_put_int(o, "loops", r->loops);
+	if (r->shards) {
+		json_put_int(o, "shard", r->shard);
+		json_put_int(o, "shards", r->shards);
+	}
+	if (r->golden_tolerance > 0)
+		json_put(o, "golden_tolerance_e9", scaled(r->golden_tolerance, 1e9));
 	json_put(o, "seed", json_integer((json_int_t)(r->seed & INT64_MAX)));
 	json_put_int(o, "duration_ns", r->duration_ns);
 	json_put_int(o, "timeout_ns", r->timeout_ns);
@@ -207,9 +215,51 @@ static void goodput_interval(const struct load_result *r, json_t *o)
 	json_put(o, "goodput_high_e9", scaled(cp_upper(good, n, 0.975), 1e9));
 }
 
+/* The first answers that are not as wanted: where, by character and by event. With token counts in
+ * every event the token is known as well. */
+static json_t *differences_json(const struct load_result *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->n && json_array_size(list) < 20; i++) {
+		const struct load_req *q = &r->v[i];
+		json_t *o;
+		int64_t token = 0;
+
+		if (q->match != LOAD_MATCH_DIFFERENT && q->match != LOAD_MATCH_NEAR)
+			continue;
+		o = json_object();
+		json_put_int(o, "request", (int64_t)i);
+		if (q->prompt < r->n_prompt_ids)
+			json_put_str(o, "id", r->prompt_ids[q->prompt]);
+		json_put_str(o, "match", load_match_name((enum load_match)q->match));
+		json_put_int(o, "character", q->differs_at);
+		json_put_int(o, "event", q->differs_event);
+		for (uint32_t k = 0; k < MIN(q->differs_event, q->n_events); k++)
+			token += r->events[q->events_at + k].tokens;
+		if (q->source == LOAD_TOKENS_EVERY)
+			json_put_int(o, "token", token);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* Against the server's own counters: what every request that was answered got. */
+static json_t *against_server(const struct load_result *r)
+{
+	int64_t tokens = 0, requests = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		tokens += r->v[i].tokens;
+		requests += r->v[i].outcome == LOAD_OK;
+	}
+	return server_json(&r->server, tokens, requests);
+}
+
 json_t *load_result_to_json(const struct load_result *r)
 {
 	json_t *o = json_object();
+	AUTO_JSON json_t *differ = differences_json(r);
 	char digest[SHA256_HEX];
 	int64_t from, to;
 
@@ -225,6 +275,10 @@ json_t *load_result_to_json(const struct load_result *r)
 	json_put_int(o, "repeated_prompts", (int64_t)r->repeated_prompts);
 	json_put_int(o, "attempts", (int64_t)r->attempts);
 	goodput_interval(r, o);
+	if (r->server.n)
+		json_put(o, "server", against_server(r));
+	if (json_array_size(differ))
+		json_put(o, "differences", json_incref(differ));
 	answers_digest(r, digest);
 	json_put_str(o, "answers_digest", digest);
 	if (load_steady(r, &from, &to)) {
@@ -310,6 +364,35 @@ static void add_failures(struct str *s, const json_t *v)
 		str_addf(s, "  counting those as infinite: ttft p50 %s, p99 %s\n", p50, p99);
 }
 
+static void add_difference(struct str *s, const json_t *v)
+{
+	const json_t *d = json_array_get(json_object_get(v, "differences"), 0);
+
+	if (d)
+		str_addf(s, "  the first that differs: '%s', from character %lld in event %lld\n",
+			 json_str_or(d, "id", "?"), (long long)json_int_or(d, "character", 0),
+			 (long long)json_int_or(d, "event", 0));
+}
+
+static void add_server(struct str *s, const json_t *v)
+{
+	const json_t *server = json_object_get(v, "server");
+	const json_t *totals = json_object_get(server, "totals_e6");
+	int64_t theirs = json_int_or(totals, "output_tokens", -1);
+
+	if (!server)
+		return;
+	str_addf(s, "%-18s %s", "server's metrics", json_str_or(server, "kind", "?"));
+	if (theirs >= 0)
+		str_addf(s, ", %lld output tokens by its count, %lld by ours%s",
+			 (long long)(theirs / 1000000),
+			 (long long)json_int_or(server, "client_output_tokens", 0),
+			 json_bool_or(server, "tokens_agree", true) ? "" : ": THEY DISAGREE");
+	if (json_bool_or(server, "restarted", false))
+		str_add(s, ", IT RESTARTED during the run");
+	str_addc(s, '\n');
+}
+
 void load_json_text(const json_t *v, struct str *out)
 {
 	static const char *const names[] = { "ttft", "ttft_visible", "itl",     "tpot",
@@ -331,6 +414,9 @@ void load_json_text(const json_t *v, struct str *out)
 	add_failures(out, v);
 	add_line(out, v, "goodput", "goodput", NULL);
 	add_line(out, v, "answers as wanted", "answers.match", NULL);
+	add_line(out, v, "... or near", "answers.near", NULL);
+	add_difference(out, v);
+	add_server(out, v);
 	if (json_int_or(v, "repeated_prompts", 0))
 		str_addf(out,
 			 "%lld requests repeat a prompt sent before: a prefix cache makes those "

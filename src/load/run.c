@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/gather.h"
+#include "load/server.h"
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -112,7 +113,9 @@ static int prepare(struct runner *r, struct err *err)
 	TRY(target_parse(c->url, c->endpoint, &r->target, err));
 	TRY(plan_make(c, c->duration_ns, c->count, c->prompts ? c->prompts->n : 1, &r->plan, err));
 	TRY(wires_render(c, &r->target, key, &r->wires, err));
-	if (c->engine != LOAD_ENGINE_NULL)
+	if (c->proxy)
+		TRY(target_through(&r->target, c->proxy, err));
+	else if (c->engine != LOAD_ENGINE_NULL)
 		TRY(target_resolve(&r->target, err));
 	if (r->target.tls) {
 		r->tls = tls_context(c, err);
@@ -356,16 +359,22 @@ static uint64_t repeated(const struct runner *r, const struct load_result *warm,
 static int measure(struct runner *r, struct load_result *res, struct err *err)
 {
 	const struct load_conf *c = r->conf;
+	struct scraper *scraper CLEANUP(scraper_freep) = NULL;
+	AUTO_FREE const char **wants = golden_wanted(c);
 	struct phase ph = phase_of(r, &r->plan);
 
+	ph.wants = wants;
 	ph.closed = c->arrival == LOAD_CLOSED;
 	ph.concurrency = c->concurrency;
 	ph.until = ph.closed ? c->duration_ns : 0;
 	TRY(records_make(r, r->plan.n, &ph.limit, err));
 	ph.records = r->records;
+	TRY(scraper_start(c, &r->target, &res->server, &scraper, err));
 	res->wall_ms = clock_wall_ms();
 	TRY(run_phase(r, &ph, err));
+	scraper_stop(scraper);
 	gather(r->loops, r->n_loops, &ph, res);
+	server_settle(&res->server, ph.t0);
 	res->attempts = r->attempts;
 	res->interrupted = r->interrupted;
 	res->audit.stamps = r->stamps && !r->target.unix_socket;
@@ -380,6 +389,10 @@ static void describe(const struct runner *r, struct load_result *res)
 
 	res->url = xstrdup(c->url);
 	res->model = xstrdup(c->model);
+	res->proxy = xstrdup(c->proxy);
+	res->golden_tolerance = c->golden_tolerance;
+	res->shard = c->shard;
+	res->shards = c->shards;
 	res->engine = c->engine;
 	res->endpoint = c->endpoint;
 	res->arrival = c->arrival;
@@ -414,6 +427,8 @@ void load_result_release(struct load_result *r)
 {
 	free(r->url);
 	free(r->model);
+	free(r->proxy);
+	free(r->server.v);
 	free(r->objectives);
 	free(r->v);
 	free(r->events);

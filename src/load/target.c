@@ -17,6 +17,7 @@ void target_release(struct target *t)
 	free(t->host);
 	free(t->path);
 	free(t->authority);
+	free(t->tunnel);
 	*t = (struct target){ 0 };
 }
 
@@ -205,5 +206,26 @@ int target_resolve(struct target *t, struct err *err)
 	memcpy(&t->addr, pick->ai_addr, pick->ai_addrlen);
 	t->addr_len = pick->ai_addrlen;
 	freeaddrinfo(list);
+	return 0;
+}
+
+int target_through(struct target *t, const char *proxy, struct err *err)
+{
+	struct target p CLEANUP(target_release) = { 0 };
+	const char *bracket[2] = { "", "" };
+
+	if (target_parse(proxy, LOAD_PLAIN, &p, err) < 0)
+		return err_wrap(err, "proxy");
+	if (p.tls || p.unix_socket || t->unix_socket)
+		return bail(err, ERR_UNSUPPORTED,
+			    "a proxy is spoken to over plain TCP, and leads to a host");
+	if (strchr(t->host, ':'))
+		bracket[0] = "[", bracket[1] = "]";
+	TRY(target_resolve(&p, err));
+	t->addr = p.addr;
+	t->addr_len = p.addr_len;
+	t->tunnel =
+		xasprintf("CONNECT %s%s%s:%u HTTP/1.1\r\nHost: %s%s%s:%u\r\n\r\n", bracket[0],
+			  t->host, bracket[1], t->port, bracket[0], t->host, bracket[1], t->port);
 	return 0;
 }

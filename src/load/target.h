@@ -11,7 +11,8 @@ struct target {
 	char *authority;   /* for the Host header */
 	uint16_t port;
 	bool tls, unix_socket;
-	struct sockaddr_storage addr;
+	char *tunnel;                 /* what a proxy is asked first; NULL: none */
+	struct sockaddr_storage addr; /* where to connect to: the proxy's, if there is one */
 	socklen_t addr_len;
 };
 
@@ -24,6 +25,8 @@ int target_parse(const char *url, enum load_endpoint endpoint, struct target *re
  * several.
  */
 int target_resolve(struct target *t, struct err *err) MUST_USE;
+/* The same through a proxy: the target's name is the proxy's business. */
+int target_through(struct target *t, const char *proxy, struct err *err) MUST_USE;
 void target_release(struct target *t);
 
 /* One prompt as a request: head (up to its last two header lines), body. */

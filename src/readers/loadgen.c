@@ -249,7 +249,7 @@ static bool is_aiperf_record(struct sv text)
 
 static int read_text(struct sv text, struct loadgen *g, struct err *err)
 {
-	struct sv rest = text, first;
+	struct sv rest = text, first = { 0 };
 
 	if (sv_find(text, SV("Serving Benchmark Result")) >= 0)
 		return vllm_console_read(text, g, err);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `twice load` as a program: what it prints, writes and exits with. */
-#include "load_lib.h"
+#include "proxy.h"
+
+#include "base/file.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -228,6 +230,174 @@ static void a_search_ends_at_the_capacity(void)
 	fake_stop(&f);
 }
 
+/* Three clients on one schedule, and the same by hand. */
+static void shards_are_merged_exactly(void)
+{
+	struct fake f = fake_start("n=4,ttft=10ms,itl=2ms", NULL);
+	char *raw[4];
+	struct run r, whole;
+	char shard[8];
+
+	for (int i = 0; i < 4; i++)
+		raw[i] = xasprintf("%s/%d.zst", test_dir(), i);
+	RUN(&r, "--prompt", "hi", "--rate", "60", "--requests", "60", "--client-lag", "5s",
+	    "--shards", "3", "--raw", raw[3], url_of(&f));
+	CHECK_INT(r.status, 0);
+	CHECK_INT(metric(r.v, "requests.ok"), 60 * COUNTED);
+	CHECK_INT(fake_truth(&f, "requests"), 60);
+	CHECK_INT(json_int_or(r.v, "attempts", 0), 60);
+	for (int i = 0; i < 3; i++) {
+		struct run one;
+
+		snprintf(shard, sizeof(shard), "%d/3", i);
+		RUN(&one, "--prompt", "hi", "--rate", "60", "--requests", "60", "--client-lag",
+		    "5s", "--shard", shard, "--raw", raw[i], url_of(&f));
+		CHECK_INT(metric(one.v, "requests.ok"), 20 * COUNTED);
+		done(&one);
+	}
+	RUN(&whole, "--merge", raw[0], "--merge", raw[1], "--merge", raw[2]);
+	CHECK_INT(metric(whole.v, "requests.ok"), 60 * COUNTED);
+	CHECK_STR(json_str_or(json_object_get(whole.v, "conf"), "schedule_digest", "a"),
+		  json_str_or(json_object_get(r.v, "conf"), "schedule_digest", "b"));
+	done(&whole);
+	RUN(&whole, "--merge", raw[0], "--merge", raw[2]);
+	CHECK_HAS(whole.text, "2 of 3 shards are there");
+	done(&whole);
+	/* What the merge wrote is a result like any other. */
+	RUN(&whole, "--replay", raw[3]);
+	CHECK_STR(whole.text, r.text);
+	done(&whole);
+	done(&r);
+	for (int i = 0; i < 4; i++)
+		free(raw[i]);
+	/* A launcher that can't start is an error, not a result. */
+	RUN(&r, "--prompt", "hi", "--requests", "4", "--shards", "2", "--launcher", "false {shard}",
+	    "--rate", "50", url_of(&f));
+	CHECK(r.status > 2);
+	done(&r);
+	RUN(&r, "--prompt", "hi", "--requests", "4", "--shards", "2", "--launcher",
+	    "env SHARD={shard}", "--rate", "50", "--client-lag", "5s", url_of(&f));
+	CHECK_INT(metric(r.v, "requests.ok"), 4 * COUNTED);
+	done(&r);
+	fake_stop(&f);
+}
+
+static void requests_go_through_a_proxys_tunnel(void)
+{
+	struct fake f = fake_start("n=4,ttft=10ms,itl=2ms", NULL);
+	struct proxy p = proxy_start("HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\n");
+	struct proxy no = proxy_start("HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n");
+	char proxy[64];
+	struct run r;
+	json_t *why;
+
+	snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", p.port);
+	RUN(&r, "--prompt", "hi", "--rate", "50", "--requests", "20", "--client-lag", "5s",
+	    "--proxy", proxy, url_of(&f));
+	CHECK_INT(r.status, 0);
+	CHECK_INT(metric(r.v, "requests.ok"), 20 * COUNTED);
+	CHECK_INT(fake_truth(&f, "requests"), 20);
+	CHECK_STR(json_str_or(json_object_get(r.v, "conf"), "proxy", ""), proxy);
+	done(&r);
+	snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", no.port);
+	RUN(&r, "--prompt", "hi", "--rate", "50", "--requests", "3", "--client-lag", "5s",
+	    "--proxy", proxy, url_of(&f));
+	CHECK_INT(metric(r.v, "requests.ok"), 0);
+	why = json_array_get(json_object_get(r.v, "failures"), 0);
+	CHECK_STR(json_str_or(why, "outcome", ""), "connect");
+	CHECK_STR(json_str_or(why, "detail", ""), "refused by the proxy");
+	done(&r);
+	CHECK_INT(fake_truth(&f, "requests"), 20);
+	proxy_stop(&p);
+	proxy_stop(&no);
+	fake_stop(&f);
+}
+
+static void the_servers_counters_stand_beside_ours(void)
+{
+	struct fake f = fake_start("n=8,ttft=20ms,itl=5ms", NULL);
+	struct fake liar = fake_start("n=8,ttft=20ms,itl=5ms,usage=none,tpc=2", NULL);
+	struct run r;
+	json_t *s;
+
+	RUN(&r, "--prompt", "hi", "--rate", "20", "--for", "2500ms", "--client-lag", "5s",
+	    url_of(&f));
+	s = json_object_get(r.v, "server");
+	CHECK_STR(json_str_or(s, "kind", ""), "vllm");
+	CHECK(json_array_size(json_object_get(s, "at_ns")) >= 3);
+	CHECK_INT(json_array_size(json_object_get(json_object_get(s, "series_e6"), "running")),
+		  json_array_size(json_object_get(s, "at_ns")));
+	CHECK_INT(json_int_or(json_object_get(s, "totals_e6"), "output_tokens", 0),
+		  8 * 1000 * metric(r.v, "requests.ok"));
+	CHECK_INT(json_int_or(json_object_get(s, "totals_e6"), "requests", 0),
+		  1000 * metric(r.v, "requests.ok"));
+	CHECK(json_bool_or(s, "tokens_agree", false));
+	done(&r);
+	/* Two tokens an event and no usage: our count is a lower bound, and that shows. */
+	RUN(&r, "--prompt", "hi", "--rate", "20", "--requests", "10", "--client-lag", "5s",
+	    url_of(&liar));
+	CHECK(!json_bool_or(json_object_get(r.v, "server"), "tokens_agree", true));
+	done(&r);
+	RUN(&r, "--prompt", "hi", "--rate", "20", "--requests", "2", "--client-lag", "5s",
+	    "--server-metrics", "off", url_of(&liar));
+	CHECK(!json_object_get(r.v, "server"));
+	done(&r);
+	fake_stop(&f);
+	fake_stop(&liar);
+}
+
+static void says_where_an_answer_begins_to_differ(void)
+{
+	struct fake f = fake_start("n=8,ttft=10ms,itl=1ms,usage=every", NULL);
+	AUTO_FREE char *golden = xasprintf("%s/golden.jsonl", test_dir());
+	AUTO_FREE char *text = NULL;
+	struct err err = ERR_INIT;
+	struct run r;
+	json_t *o, *d;
+	char *answer;
+	size_t n;
+	FILE *out;
+
+	RUN(&r, "--prompt", "hi", "--rate", "50", "--requests", "2", "--client-lag", "5s",
+	    "--save-golden", golden, url_of(&f));
+	done(&r);
+	CHECK_OK(file_read(golden, MIB, &text, &n, &err), err);
+	o = json_loads(text, 0, NULL);
+	answer = xstrdup(json_str_or(o, "answer", ""));
+	CHECK(strlen(answer) >= 8);
+	/* The last character is in the last event. */
+	answer[strlen(answer) - 1] ^= 1;
+	out = fopen(golden, "w");
+	fprintf(out, "{\"id\":\"1\",\"answer\":\"%s\"}\n", answer);
+	fclose(out);
+	RUN(&r, "--prompt", "hi", "--rate", "50", "--requests", "2", "--client-lag", "5s",
+	    "--golden", golden, "--golden-tolerance", "30%", url_of(&f));
+	d = json_array_get(json_object_get(r.v, "differences"), 0);
+	CHECK_INT(json_int_or(d, "event", -1), 7);
+	CHECK_INT(json_int_or(d, "token", -1), 7);
+	CHECK_INT(json_int_or(d, "character", -1), (int64_t)strlen(answer) - 1);
+	CHECK_STR(json_str_or(d, "match", ""), "near");
+	CHECK_INT(metric(r.v, "answers.match"), 0);
+	CHECK_INT(metric(r.v, "answers.near"), 1000000000);
+	done(&r);
+	/* All as wanted, but more was wanted. */
+	answer[strlen(answer) - 1] ^= 1;
+	out = fopen(golden, "w");
+	fprintf(out, "{\"id\":\"1\",\"answer\":\"%s and more\"}\n", answer);
+	fclose(out);
+	RUN(&r, "--prompt", "hi", "--rate", "50", "--requests", "2", "--client-lag", "5s",
+	    "--golden", golden, url_of(&f));
+	d = json_array_get(json_object_get(r.v, "differences"), 0);
+	CHECK_INT(json_int_or(d, "event", -1), 8);
+	CHECK_STR(json_str_or(d, "match", ""), "different");
+	done(&r);
+	free(answer);
+	json_decref(o);
+	fake_stop(&f);
+}
+
 TEST_MAIN(TEST(a_replay_gives_the_same_numbers), TEST(ctrl_c_gives_what_there_is_marked_so),
 	  TEST(progress_is_an_object_a_line), TEST(an_open_loop_has_no_cap_of_its_own),
-	  TEST(a_search_ends_at_the_capacity))
+	  TEST(a_search_ends_at_the_capacity), TEST(shards_are_merged_exactly),
+	  TEST(requests_go_through_a_proxys_tunnel), TEST(the_servers_counters_stand_beside_ours),
+	  TEST(says_where_an_answer_begins_to_differ))

@@ -14,6 +14,7 @@
  *	                    sent: for each token event, just before its write
  *	POST /truth/stall?ms=N   does nothing at all for so long, from now on
  *	POST /truth/reset        forgets
+ *	GET  /metrics            counters under vLLM's names
  *	GET  anything else       "hello"
  */
 #include "play.h"
@@ -73,7 +74,7 @@ static int n_turns;
 static SSL_CTX *tls;
 static struct entry entries[LOG_MAX];
 static struct {
-	long requests, connections, active_max, aborted, repeated, handshakes;
+	long tokens, ended, requests, connections, active_max, aborted, repeated, handshakes;
 	size_t n_entries;
 } truth;
 static uint64_t seen[1 << 16];
@@ -268,6 +269,10 @@ static void end_play(struct conn *c)
 	bool keep = c->play.keep;
 	int end = c->play.end;
 
+	if (end == END_OK && c->script.status == 200) {
+		truth.tokens += (long)c->script.n;
+		truth.ended++;
+	}
 	if (end == END_HANG)
 		return; /* stays open, says nothing more */
 	if (end == END_CUT || end == END_RESET || !keep) {
@@ -405,6 +410,21 @@ static void about_truth(struct conn *c, const char *path)
 		usleep((useconds_t)(strtol(ms + 3, NULL, 10) * 1000));
 }
 
+static void answer_metrics(struct conn *c)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "# TYPE vllm:num_requests_running gauge\n"
+		 "vllm:num_requests_running{model_name=\"fake\"} %d.0\n"
+		 "vllm:num_requests_waiting{model_name=\"fake\"} %d.0\n"
+		 "vllm:generation_tokens_total{model_name=\"fake\"} %ld.0\n"
+		 "vllm:request_success_total{finished_reason=\"stop\"} %ld.0\n"
+		 "vllm:request_success_total{finished_reason=\"length\"} 0.0\n",
+		 active, queue_n, truth.tokens, truth.ended);
+	answer_text(c, "text/plain; version=0.0.4", text, strlen(text));
+}
+
 static void choose_script(struct conn *c, const char *path)
 {
 	char own[1024];
@@ -479,6 +499,8 @@ static bool take_request(struct conn *c)
 	sscanf(c->in, "%7s %1199s", method, path);
 	if (strncmp(path, "/truth", 6) == 0)
 		about_truth(c, path);
+	else if (strcmp(method, "GET") == 0 && strcmp(path, "/metrics") == 0)
+		answer_metrics(c);
 	else if (strcmp(method, "GET") == 0)
 		answer_text(c, "text/plain", "hello", 5);
 	else
