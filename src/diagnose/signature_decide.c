@@ -267,6 +267,8 @@ json_t *signature_decision_to_json(const struct signature_decision *d)
 		json_put_str(x, "component", l->best->component);
 		json_put_str(x, "owner", l->best->owner);
 		json_put_str(x, "signature", l->best->id);
+		json_put_str(x, "meaning", l->best->meaning);
+		json_put_str(x, "action", l->best->action);
 		json_put_int(x, "share_e9", (int64_t)llround(l->share * 1e9));
 		(void)json_array_append_new(layers, x);
 	}
