@@ -35,27 +35,16 @@ struct covering {
 	size_t best_lines; /* one that witnesses have cosigned says more */
 };
 
-static bool holds_here(struct covering *c, const struct checkpoint *cp)
-{
-	struct merkle_source s = ledger_nodes(c->l);
-	struct err ignored = ERR_INIT;
-	uint8_t root[SHA256_LEN];
-
-	return cp->size > c->seq && cp->size <= c->now && sv_is(cp->origin, c->l->origin) &&
-	       merkle_root(&s, cp->size, root, &ignored) == 0 &&
-	       memcmp(root, cp->root, SHA256_LEN) == 0;
-}
-
 static void consider(struct covering *c, struct sv text)
 {
 	struct note n CLEANUP(note_release) = { 0 };
 	struct err ignored = ERR_INIT;
 	struct checkpoint cp;
 
-	if (note_parse(text, &n, &ignored) < 0 || checkpoint_parse(n.text, &cp, &ignored) < 0)
+	if (note_parse(text, &n, &ignored) < 0 || checkpoint_parse(n.text, &cp, &ignored) < 0 ||
+	    cp.size <= c->seq || cp.size > c->now || !sv_is(cp.origin, c->l->origin))
 		return;
-	if (n.lines.n < c->best_lines || (n.lines.n == c->best_lines && cp.size <= c->best.size) ||
-	    !holds_here(c, &cp))
+	if (n.lines.n < c->best_lines || (n.lines.n == c->best_lines && cp.size <= c->best.size))
 		return;
 	ledger_checkpoint_release(&c->best);
 	c->best.size = cp.size;
@@ -82,27 +71,59 @@ static void consider_file(struct covering *c, const char *dir, const char *name)
 		consider(c, (struct sv){ text, n });
 }
 
+/* The files, which hold the newest; the many that the store has kept only when none of them will do. */
+static int find_covering(struct covering *c, struct err *err)
+{
+	AUTO_FREE char *anchors = path_join(c->l->dir, LEDGER_ANCHORS);
+	struct strs names CLEANUP(strs_release) = { 0 };
+
+	TRY(ledger_size(c->l, &c->now, NULL, err));
+	consider_file(c, c->l->dir, LEDGER_CHECKPOINT);
+	if (dir_exists(anchors))
+		TRY(dir_list(anchors, &names, err));
+	for (size_t i = 0; i < names.n; i++)
+		consider_file(c, anchors, names.v[i]);
+	if (!c->best.note)
+		TRY(c->l->store->ops->notes(c->l->store, on_note, c, err));
+	if (c->best.note)
+		return 0;
+	(void)bail(err, ERR_NOT_FOUND, "no signed checkpoint covers entry %llu", LL c->seq);
+	err_hint(err, "Every command that adds to the ledger makes one at its end.");
+	return -ERR_NOT_FOUND;
+}
+
+static int check_covering(const struct covering *c, struct err *err)
+{
+	struct merkle_source s = ledger_nodes(c->l);
+	struct note n CLEANUP(note_release) = { 0 };
+	struct note_key key CLEANUP(note_key_release) = { 0 };
+	uint8_t root[SHA256_LEN];
+	bool good = false;
+
+	TRY(note_key_parse(sv_of(c->l->vkey), &key, err));
+	TRY(note_parse(sv_of(c->best.note), &n, err));
+	for (size_t i = 0; i < n.lines.n; i++)
+		good |= note_line_check(&n, &n.lines.v[i], &key, NULL) == NOTE_GOOD;
+	if (!good)
+		return bail(err, ERR_BROKEN,
+			    "the checkpoint over %llu entries is not signed by "
+			    "the ledger's key",
+			    LL c->best.size);
+	TRY(merkle_root(&s, c->best.size, root, err));
+	if (memcmp(root, c->best.root, SHA256_LEN) != 0)
+		return bail(err, ERR_BROKEN, "the checkpoint over %llu entries has another root",
+			    LL c->best.size);
+	return 0;
+}
+
 int ledger_checkpoint_covering(struct ledger *l, uint64_t seq, struct ledger_checkpoint *ret,
 			       struct err *err)
 {
-	AUTO_FREE char *anchors = path_join(l->dir, LEDGER_ANCHORS);
-	struct strs names CLEANUP(strs_release) = { 0 };
 	struct covering c = { .l = l, .seq = seq };
-	int rc;
+	int rc = find_covering(&c, err);
 
-	TRY(ledger_size(l, &c.now, NULL, err));
-	rc = l->store->ops->notes(l->store, on_note, &c, err);
-	if (rc == 0) {
-		consider_file(&c, l->dir, LEDGER_CHECKPOINT);
-		if (dir_exists(anchors))
-			rc = dir_list(anchors, &names, err);
-		for (size_t i = 0; i < names.n; i++)
-			consider_file(&c, anchors, names.v[i]);
-	}
-	if (rc == 0 && !c.best.note) {
-		rc = bail(err, ERR_NOT_FOUND, "no signed checkpoint covers entry %llu", LL seq);
-		err_hint(err, "Every command that adds to the ledger makes one at its end.");
-	}
+	if (rc == 0)
+		rc = check_covering(&c, err);
 	if (rc < 0) {
 		ledger_checkpoint_release(&c.best);
 		return rc;

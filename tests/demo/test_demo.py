@@ -7,6 +7,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import bare  # noqa: E402
+import tap  # noqa: E402
+
 SRC = os.environ['TWICE_SRC']
 STEP = re.compile(r'^  (ok|NOT SO)  +(.*)$')
 SKIP = '1..0 # SKIP '
@@ -32,6 +36,22 @@ def left_running(folder):
     return left
 
 
+def checked_without_twice(folder):
+    """What is wrong with the demo's ledger by the loop of twice-ledger(5), where twice is not."""
+    audit = os.path.join(folder, 'audit')
+    done = subprocess.run([os.environ['TWICE_BIN'], 'export', '--format', 'folder', '--out', audit,
+                           '--ledger', os.path.join(folder, '.twice')], cwd=folder, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode:
+        return done.stdout.splitlines()
+    try:
+        done = bare.loop(audit)
+    except tap.Skip as why:
+        return [str(why)]
+    return [] if done.returncode == 0 and 'as they were written' in done.stdout \
+        else done.stdout.splitlines() or ['exit %d' % done.returncode]
+
+
 def main():
     if not os.path.exists('/usr/bin/python3') or not numpy_is_there():
         print(SKIP + '/usr/bin/python3 has no numpy')
@@ -41,16 +61,19 @@ def main():
         done = subprocess.run([os.path.join(SRC, 'examples', 'demo'), folder], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         left = left_running(folder)
+        faults = checked_without_twice(folder)
     steps = [m.groups() for m in map(STEP.match, done.stdout.splitlines()) if m]
-    print('1..%d' % (len(steps) + 3))
+    print('1..%d' % (len(steps) + 4))
     for i, (word, text) in enumerate(steps, 1):
         print('%s %d - %s' % ('ok' if word == 'ok' else 'not ok', i, text.replace('#', '')))
     n = len(steps)
     print('%s %d - the story has all its steps' % ('ok' if n >= 16 else 'not ok', n + 1))
     print('%s %d - the demo ends well' % ('ok' if done.returncode == 0 else 'not ok', n + 2))
     print('%s %d - nothing is left running' % ('ok' if not left else 'not ok', n + 3))
-    if done.returncode or left or n < 16:
-        for line in (done.stdout.splitlines()[-400:] + left):
+    print('%s %d - its ledger is checked where there is no twice'
+          % ('ok' if not faults else 'not ok', n + 4))
+    if done.returncode or left or faults or n < 16:
+        for line in (done.stdout.splitlines()[-400:] + left + faults):
             print('# ' + line)
         return 1
     return 0
