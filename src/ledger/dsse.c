@@ -38,13 +38,19 @@ static void settle(struct dsse_key *k)
 	set_id(k);
 }
 
+static int no_key(struct err *err)
+{
+	return bail(err, ERR_PARSE,
+		    "not an unencrypted P-256 or Ed25519 key in PEM (PKCS#8 or public)");
+}
+
 int dsse_key_parse(struct sv pem, struct dsse_key *ret, struct err *err)
 {
 	struct dsse_key own = { 0 };
 	struct err ignored = ERR_INIT;
 
 	if (sv_find(pem, SV("-----BEGIN ")) < 0)
-		return bail(err, ERR_PARSE, "not a key in PEM");
+		return no_key(err);
 	if (p256_from_pem(pem, &own.p256, &ignored) == 0) {
 		own.can_sign = true;
 	} else if (ed25519_from_pem(pem, &own.ed, &ignored) == 0) {
@@ -52,8 +58,7 @@ int dsse_key_parse(struct sv pem, struct dsse_key *ret, struct err *err)
 	} else if (ed25519_public_from_pem(pem, own.ed.public, &ignored) == 0) {
 		own.ed25519 = true;
 	} else if (p256_point_from_pem(pem, own.p256.point, &ignored) < 0) {
-		return bail(err, ERR_PARSE,
-			    "not an unencrypted P-256 or Ed25519 key in PEM (PKCS#8 or public)");
+		return no_key(err);
 	}
 	settle(&own);
 	*ret = own;
