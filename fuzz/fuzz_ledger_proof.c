@@ -43,7 +43,8 @@ static void request(struct sv text)
 	rc = witness_request_parse(sv_str(&s), &again, &err);
 	assert(rc == 0 && again.old == r.old && again.n == r.n &&
 	       sv_eq(again.checkpoint, r.checkpoint));
-	(void)note_merge(r.checkpoint, (struct sv){ 0 }, &(struct note_filter){ 0 }, &merged, &err);
+	rc = note_merge(r.checkpoint, (struct sv){ 0 }, &(struct note_filter){ 0 }, &merged, &err);
+	assert(rc <= 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
