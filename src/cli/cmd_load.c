@@ -22,6 +22,8 @@ static const struct opt options[] = {
 	    .help = "JSON lines with messages or a prompt each"),
 	OPT(load_opts, prompt, .name = "prompt", .arg = "TEXT", .type = OPT_TEXT,
 	    .help = "one prompt for every request"),
+	OPT(load_opts, synthetic, .name = "synthetic", .arg = "SPEC", .type = OPT_TEXT,
+	    .help = "made up from the seed, such as 'input=normal(512,64) output=128 prefix=64'"),
 	OPT(load_opts, shuffle, .name = "shuffle", .type = OPT_FLAG,
 	    .help = "prompts in an order drawn from the seed"),
 	OPT(load_opts, golden, .name = "golden", .arg = "FILE", .type = OPT_TEXT,

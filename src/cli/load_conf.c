@@ -62,10 +62,13 @@ static int read_prompts(const struct load_opts *o, struct load_owned *own, struc
 	AUTO_JSON json_t *line = NULL;
 	AUTO_FREE char *text = NULL;
 
-	if (o->prompts && o->prompt)
-		return bail(err, ERR_USAGE, "--prompt and --prompts exclude each other");
+	if ((o->prompts != NULL) + (o->prompt != NULL) + (o->synthetic != NULL) > 1)
+		return bail(err, ERR_USAGE,
+			    "--prompt, --prompts and --synthetic exclude each other");
 	if (o->prompts) {
 		TRY(load_prompts_file(o->prompts, &own->prompts, err));
+	} else if (o->synthetic) {
+		TRY(load_prompts_synthetic(o->synthetic, (uint64_t)o->seed, &own->prompts, err));
 	} else if (o->prompt) {
 		line = json_object();
 		json_put_str(line, "prompt", o->prompt);

@@ -12,7 +12,7 @@ void load_import_text(const json_t *v, struct str *out);
 struct load_opts {
 	const char *model, *key_env, *prompts, *prompt, *golden, *save_golden, *rate, *rate_to,
 		*burstiness, *trace, *temperature, *ca, *raw, *replay, *import, *vllm_json, *share,
-		*proxy, *server_metrics, *tolerance, *shard, *launcher;
+		*proxy, *server_metrics, *tolerance, *shard, *synthetic, *launcher;
 	struct strs stages, objectives, merge;
 	int endpoint, arrival, engine, progress;
 	int64_t for_ns, requests, warmup_ns, warmup_requests, timeout_ns, seed, concurrency,
@@ -41,8 +41,7 @@ int load_show_json(void *arg, const struct load_progress *p);
 /* --merge: results of several clients as one. */
 int load_merge_files(const struct strs *paths, struct load_result *ret, struct err *err) MUST_USE;
 /* --shards: starts the clients and merges what they wrote. */
-int load_shards_run(const struct load_opts *o, struct load_result *ret,
-		    struct err *err) MUST_USE;
+int load_shards_run(const struct load_opts *o, struct load_result *ret, struct err *err) MUST_USE;
 /* --search */
 int load_search_run(const struct load_opts *o, struct load_conf *c, json_t *value,
 		    struct err *err) MUST_USE;

@@ -68,6 +68,16 @@ struct load_prompts {
 int load_prompts_parse(struct sv text, const char *what, struct load_prompts *ret,
 		       struct err *err) MUST_USE;
 int load_prompts_file(const char *path, struct load_prompts *ret, struct err *err) MUST_USE;
+/*
+ * Prompts of random words, the same for the same seed: "input=normal(512,64) output=128 prompts=100
+ * prefix=64 prefixes=4 turns=3", in any order, each with a default. input: words (256), output:
+ * max_tokens (the configuration's); both a number, uniform(low,high), normal(mean,deviation),
+ * lognormal(median,sigma) or exponential(mean). prefix: words that `prefixes` groups of prompts
+ * begin with. turns: conversations of so many prompts, in order, each with the earlier turns and
+ * made-up answers in it.
+ */
+int load_prompts_synthetic(const char *spec, uint64_t seed, struct load_prompts *ret,
+			   struct err *err) MUST_USE;
 void load_prompts_release(struct load_prompts *p);
 
 /* Golden answers of an earlier run: JSON lines {"id":...,"answer":...}. They win over a prompt's

@@ -374,6 +374,19 @@ static void add_difference(struct str *s, const json_t *v)
 			 (long long)json_int_or(d, "event", 0));
 }
 
+/* Events that a server writes together come together: gaps of 0 that are no measure of a token. */
+static void add_merged(struct str *s, const json_t *a)
+{
+	int64_t all = json_int_or(a, "token_events", 0);
+	double share = (double)json_int_or(a, "merged_events", 0) / (double)MAX(all, INT64_C(1));
+
+	if (share > 0.1)
+		str_addf(s,
+			 "%.0f %% of token events came together with others: itl has gaps of 0, "
+			 "tpot is the time of a token\n",
+			 100 * share);
+}
+
 static void add_server(struct str *s, const json_t *v)
 {
 	const json_t *server = json_object_get(v, "server");
@@ -422,6 +435,7 @@ void load_json_text(const json_t *v, struct str *out)
 			 "%lld requests repeat a prompt sent before: a prefix cache makes those "
 			 "faster\n",
 			 (long long)json_int_or(v, "repeated_prompts", 0));
+	add_merged(out, a);
 	if (json_bool_or(a, "client_limited", false))
 		str_addf(out, "CLIENT LIMITED, no verdict can rest on this: %s\n",
 			 json_str_or(a, "reasons", "?"));

@@ -71,6 +71,7 @@ static const struct known {
 	{ "llamacpp:requests_deferred", LOAD_SERVER_WAITING },
 	{ "llamacpp:kv_cache_usage_ratio", LOAD_SERVER_CACHE_USED },
 	{ "llamacpp:prompt_tokens_total", LOAD_SERVER_PROMPT_TOKENS },
+	{ "llamacpp:prompt_tokens_cached_total", LOAD_SERVER_CACHE_HITS },
 	{ "llamacpp:tokens_predicted_total", LOAD_SERVER_OUTPUT_TOKENS },
 };
 
