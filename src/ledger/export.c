@@ -286,6 +286,7 @@ static int export_to(struct ledger *l, const char *dir,
 {
 	struct exporting *x CLEANUP(freep) = xcalloc(1, sizeof(*x));
 	struct strs names CLEANUP(strs_release) = { 0 };
+	struct err ignored = ERR_INIT;
 	int rc;
 
 	if (dir_exists(dir)) {
@@ -303,6 +304,9 @@ static int export_to(struct ledger *l, const char *dir,
 		rc = put(x, err);
 	l->store->ops->rollback(l->store);
 	exporting_release(x);
+	/* Nothing was there before: half an export is worse than none. */
+	if (rc < 0 && dir_remove(dir, &ignored) < 0)
+		err_clear(&ignored);
 	return rc;
 }
 

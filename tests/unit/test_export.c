@@ -314,6 +314,25 @@ static void a_folder_in_use_is_not_overwritten(void)
 	ledger_close(l);
 }
 
+static void half_an_export_is_not_left_behind(void)
+{
+	AUTO_FREE char *blobs = NULL, *file = NULL;
+	struct strs a CLEANUP(strs_release) = { 0 }, b CLEANUP(strs_release) = { 0 };
+	struct err err = ERR_INIT;
+	struct ledger *l;
+
+	exported(scene_path("x"), 1);
+	CHECK_OK(dir_list(scene_path("x/blobs"), &a, &err), err); /* of what is there alone */
+	blobs = xasprintf("%s/l/blobs/%s", test_dir(), a.v[0]);
+	CHECK_OK(dir_list(blobs, &b, &err), err);
+	file = path_join(blobs, b.v[0]);
+	CHECK_INT(unlink(file), 0);
+	l = scene_open(scene_path("l"));
+	CHECK(ledger_export(l, scene_path("y"), &err) < 0);
+	CHECK(!dir_exists(scene_path("y")));
+	ledger_close(l);
+}
+
 /* Tiles: 256 hashes each, the next level over full ones, entries with their lengths. */
 static void tiles_hold_the_tree(void)
 {
@@ -358,4 +377,4 @@ TEST_MAIN(TEST(an_export_verifies_as_the_ledger_does),
 	  TEST(the_loop_finds_one_changed_byte_of_any_other_file),
 	  TEST(openssl_checks_the_checkpoint_as_the_manual_says),
 	  TEST(damage_to_an_export_is_found), TEST(a_folder_in_use_is_not_overwritten),
-	  TEST(tiles_hold_the_tree))
+	  TEST(half_an_export_is_not_left_behind), TEST(tiles_hold_the_tree))

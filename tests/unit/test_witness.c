@@ -246,6 +246,77 @@ static void folders_speak_for_themselves(void)
 	ledger_close(l);
 }
 
+static int take_size(void *arg, const struct ledger_witnessed *d, struct err *err)
+{
+	(void)err;
+	*(uint64_t *)arg = d->size;
+	return 0;
+}
+
+/* Two answers at once may never leave the older of them as what was seen. */
+static void requests_at_once_never_take_it_back(void)
+{
+	enum { STEPS = 12 };
+	struct ledger *l = scene_open(scene_path("l"));
+	struct ledger_witness *w = witness("w");
+	struct ledger_witnessed d CLEANUP(ledger_witnessed_release) = { 0 };
+	AUTO_FREE char *vkey = xstrdup(ledger_vkey(l));
+	struct str requests[STEPS][2] = { 0 };
+	struct err err = ERR_INIT;
+	uint64_t sizes[STEPS + 1] = { 0 };
+
+	/* Of each step two: from the one before, and from the very beginning. */
+	for (unsigned i = 0; i < STEPS; i++) {
+		grow(l, 1);
+		CHECK_OK(ledger_size(l, &sizes[i + 1], NULL, &err), err);
+		CHECK_OK(ledger_witness_request(l, sizes[i], &requests[i][0], &err), err);
+		CHECK_OK(ledger_witness_request(l, 0, &requests[i][1], &err), err);
+	}
+	ledger_close(l);
+	ledger_witness_close(w);
+	for (unsigned p = 0; p < 4; p++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (pid)
+			continue;
+		w = witness("w");
+		for (unsigned round = 0; round < 3; round++)
+			for (unsigned i = 0; i < STEPS; i++) {
+				struct str *r = &requests[(i + p) % STEPS][round & 1];
+				struct err why = ERR_INIT;
+				int rc = ledger_witness_add(w, sv_str(r), vkey, NOW, &d, &why);
+
+				if (rc < 0 && !strstr(why.msg, "rollback"))
+					test_fails(__FILE__, __LINE__, "%s", why.msg);
+				if (rc == 0 && d.cosigned && d.size < d.seen)
+					test_fails(__FILE__, __LINE__, "it went back");
+				ledger_witnessed_release(&d);
+			}
+		ledger_witness_close(w);
+		_exit(0);
+	}
+	for (unsigned p = 0; p < 4; p++) {
+		int status = 0;
+
+		CHECK(wait(&status) > 0);
+		CHECK_INT(status, 0);
+	}
+	/* From where it stands it goes on to the end: one of the steps begins there. */
+	w = witness("w");
+	for (unsigned i = 0; i < STEPS; i++) {
+		struct err why = ERR_INIT;
+
+		if (ledger_witness_add(w, sv_str(&requests[i][0]), NULL, NOW, &d, &why) == 0)
+			ledger_witnessed_release(&d);
+		str_release(&requests[i][0]);
+		str_release(&requests[i][1]);
+	}
+	CHECK_OK(ledger_witness_each(w, take_size, &sizes[0], &err), err);
+	CHECK_INT(sizes[0], sizes[STEPS]);
+	ledger_witness_close(w);
+}
+
 #define NOTE "log.example\n1\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"
 
 static void what_is_no_request_is_refused(void)
@@ -275,4 +346,5 @@ TEST_MAIN(TEST(a_log_that_grows_is_cosigned_each_time), TEST(the_cosignature_is_
 	  TEST(a_request_from_elsewhere_is_told_where_we_are),
 	  TEST(a_log_that_goes_back_or_forks_is_refused), TEST(forks_are_kept_as_evidence),
 	  TEST(keys_are_trusted_once_and_by_name), TEST(a_damaged_memory_signs_nothing),
-	  TEST(folders_speak_for_themselves), TEST(what_is_no_request_is_refused))
+	  TEST(folders_speak_for_themselves), TEST(requests_at_once_never_take_it_back),
+	  TEST(what_is_no_request_is_refused))
