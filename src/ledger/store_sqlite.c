@@ -761,8 +761,7 @@ static int settle(struct lite *l, unsigned flags, struct err *err)
 		 "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
 		 " PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
 		 /* Hashes are spread over their indexes: 16 MiB hold those of a long log. */
-		 " PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 2000;"
-		 " PRAGMA temp_store = MEMORY",
+		 " PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY",
 		 err));
 	TRY(lite_made(&l->base, &made, err));
 	if (made) {

@@ -13,6 +13,7 @@
 #define STEP 1 /* bytes between two that are changed */
 #endif
 #define ENTRIES 50
+#define EACH    (STEP > 1 ? 9 : 1)
 
 static sqlite3 *db;
 
@@ -149,7 +150,7 @@ static void each_byte_of_each_entry(void)
 	}
 	CHECK(!found());
 	printf("# %zu changed bytes of entries, every one found\n", flips);
-	CHECK(flips > 100);
+	CHECK(flips >= ENTRIES);
 	sqlite3_close(db);
 }
 
@@ -207,7 +208,7 @@ static void each_signature_on_each_other_entry(void)
 
 	make();
 	for (int from = 0; from < ENTRIES; from++)
-		for (int to = 0; to < ENTRIES; to++) {
+		for (int to = from % EACH; to < ENTRIES; to += EACH) {
 			bool is_signed = from == 1 || (from > 1 && from % 10 == 5);
 
 			if (!is_signed || from == to)
