@@ -38,6 +38,7 @@ static void solve(struct scene *s, const struct pairs *owners)
 {
 	struct diagnose_in in = { .changes = &s->changes, .verdict = &s->v, .owners = owners };
 
+	s->v.kind = VERDICT_REJECTED;
 	stack_sort(&s->a);
 	stack_sort(&s->b);
 	stack_diff(&s->a, &s->b, &s->changes);
