@@ -14,7 +14,7 @@ LINT_SECONDS ?= 240
 TEST_OPTIONS = --no-suite slow --no-suite story
 QUIET_NINJA = ninja --quiet -C
 
-.PHONY: all build help demo test story slow reliability bench bench-ledger san valgrind fuzz lint format docs install \
+.PHONY: all build help demo demo-bisect test story slow reliability bench bench-load bench-ledger san valgrind fuzz lint format docs install \
 	uninstall clean rooms
 
 all: build ## build everything into build/
@@ -36,6 +36,12 @@ demo: ## the whole story on a real workload, a few minutes
 	@tools/configure $(BUILD) $(MESON_OPTIONS)
 	@$(QUIET_NINJA) $(BUILD)
 	@TWICE_BIN=$(BUILD)/src/cli/twice examples/demo
+
+demo-bisect: ## five components change at once, the search finds the one; two minutes
+	@tools/setup demo
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@TWICE_BIN=$(BUILD)/src/cli/twice examples/demo-bisect
 
 test: ## build, run every quick test and the story, print the sum
 	@tools/setup test
@@ -66,6 +72,12 @@ bench: ## measure our own speed
 	@tools/configure $(BUILD) $(MESON_OPTIONS)
 	@$(QUIET_NINJA) $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose --num-processes 1
+
+bench-load: ## goals of the load engine, against other clients, interleaved
+	@tools/setup demo
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD)
+	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose --num-processes 1 load
 
 bench-ledger: ## goals of the ledger, and the program on a ledger of a million entries
 	@tools/setup test

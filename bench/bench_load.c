@@ -378,6 +378,25 @@ static void costs(size_t streams)
 	goal("  aiohttp: timing error p99", middle(errors[PYTHON], reps) / 1e3, "us", NAN, true);
 }
 
+/* Events as fast as they come, many in one read: what parsing costs. */
+static void coalesced(void)
+{
+	static double v[PYTHON + 1][MOST_REPS];
+	static const enum client who[] = { OURS, RECV, PYTHON };
+	const char *script = "n=4000,ttft=200ms,itl=0us,epw=100,keep=0";
+	double m[PYTHON + 1];
+
+	for (int r = 0; r < reps; r++)
+		for (size_t k = 0; k < ARRAY_SIZE(who); k++)
+			v[who[k]][r] = measure(who[k], 16, script).cpu_ns / (16 * 4000.0);
+	for (size_t k = 0; k < ARRAY_SIZE(who); k++)
+		m[who[k]] = middle(v[who[k]], reps);
+	printf("16 streams, events as fast as they come, 100 a write:\n");
+	goal("  CPU an event, ours", m[OURS], "ns", NAN, true);
+	goal("  events parsed, ours / aiohttp", m[PYTHON] / m[OURS], "x", 40, false);
+	goal("  events parsed, ours / receiving alone", m[RECV] / m[OURS], "x", 0.35, false);
+}
+
 static void timing(size_t streams, const char *script, const char *label)
 {
 	static double p50[MOST_REPS], p99[MOST_REPS], most[MOST_REPS], itl[MOST_REPS],
@@ -401,7 +420,7 @@ static void timing(size_t streams, const char *script, const char *label)
 	goal(name, middle(p99, reps), "us", streams >= 64 ? 10 : NAN, true);
 	snprintf(name, sizeof(name), "timing error %s: max", label);
 	goal(name, middle(most, reps), "us", NAN, true);
-	if (isnan(itl[0]))
+	if (isnan(itl[0])) /* one event a stream has no gap */
 		return;
 	snprintf(name, sizeof(name), "gap error %s: p99", label);
 	goal(name, middle(itl, reps), "us", streams >= 64 ? 5 : NAN, true);
@@ -462,6 +481,8 @@ int main(int argc, char **argv)
 	timing(64, "n=100,ttft=100ms,itl=20ms", "64 streams");
 	timing(256, "n=100,ttft=100ms,itl=20ms", "256 streams");
 	timing(1024, "n=100,ttft=300ms,itl=20ms", "1024 streams");
+	timing(1024, "n=1,ttft=500ms", "a burst of 1024");
+	coalesced();
 	memory();
 	shorts();
 	test_remove_dir(test_dir_path);

@@ -102,13 +102,14 @@ struct values {
 	size_t n, n_bank, n_known;
 	uint8_t *level2; /* of trial k under hypothesis h: [k * n_hyp + h] */
 	size_t n_hyp;
-	double *log_post, *post;
+	double *log_prior, *log_post, *post;
 };
 
 static void values_release(struct values *x)
 {
 	free(x->w);
 	free(x->level2);
+	free(x->log_prior);
 	free(x->log_post);
 	free(x->post);
 }
@@ -120,6 +121,9 @@ static void values_gather(const struct bisect_in *in, const struct bisect_fit *f
 	x->w = xcalloc(in->n_bank + in->n_cand + in->n_trials + 1, sizeof(*x->w));
 	x->n_hyp = f->n;
 	x->level2 = xcalloc(in->n_trials * f->n + 1, 1);
+	x->log_prior = xcalloc(f->n, sizeof(*x->log_prior));
+	for (size_t h = 0; h < f->n; h++)
+		x->log_prior[h] = log(f->v[h].prior);
 	x->log_post = xcalloc(f->n, sizeof(*x->log_post));
 	x->post = xcalloc(f->n, sizeof(*x->post));
 	for (size_t i = 0; i < in->n_bank; i++)
@@ -181,8 +185,7 @@ static void posterior(const struct bisect_fit *f, struct values *x)
 {
 	double most = -INFINITY, sum = 0;
 
-	for (size_t h = 0; h < f->n; h++)
-		x->log_post[h] = log(f->v[h].prior);
+	memcpy(x->log_post, x->log_prior, f->n * sizeof(*x->log_post));
 	for (size_t k = 0; k + x->n_known < x->n; k++) {
 		const uint8_t *level2 = x->level2 + k * x->n_hyp;
 		double normal[LEVELS], all[LEVELS];

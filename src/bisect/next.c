@@ -120,10 +120,13 @@ struct picks {
 static void every_mask(const struct bisect_in *in, const struct moments *m, struct picks *l)
 {
 	AUTO_FREE double *v = xcalloc((size_t)1 << in->n, sizeof(*v));
+	bool any_broken = in->feasible != NULL;
 
+	for (size_t k = 0; k < in->n_trials; k++)
+		any_broken |= isnan(in->trials[k].w);
 	variances(m, in->n, v);
 	for (uint32_t c = 0; c <= all_new(in->n); c++)
-		if (bisect_can_run(in, c))
+		if (!any_broken || bisect_can_run(in, c))
 			l->v[l->n++] = (struct pick){ c, v[c] };
 }
 

@@ -351,8 +351,9 @@ static void bisect_text(const json_t *v, struct str *out)
 		text_factorial(v, out);
 	if (!streq(state, "found") && !streq(state, "factorial"))
 		text_suspects(v, out);
-	for (size_t i = 0; i < json_array_size(missing); i++)
-		str_addf(out, "  not in the search, no switch for: %s\n",
+	/* Once all was old, what still differed is known; before, only names can be compared. */
+	for (size_t i = 0; !still && i < json_array_size(missing); i++)
+		str_addf(out, "  no switch of that name, perhaps of another: %s\n",
 			 json_string_value(json_array_get(missing, i)));
 	for (size_t i = 0; i < json_array_size(still); i++)
 		str_addf(out, "  different in every trial: %s\n",

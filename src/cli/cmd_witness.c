@@ -5,12 +5,13 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/witness_serve.h"
 #include <errno.h>
 
 #define INPUT_MAX (128 * KIB)
 
 struct witness_conf {
-	const char *state, *name, *log, *witness, *out;
+	const char *state, *name, *log, *witness, *out, *listen;
 	int64_t since;
 };
 
@@ -20,12 +21,14 @@ static const struct opt witness_opts[] = {
 	OPT(witness_conf, name, .name = "name", .arg = "NAME", .type = OPT_TEXT,
 	    .help = "what a witness that is made now is called, as in witness.example/w1"),
 	OPT(witness_conf, log, .name = "log", .arg = "VKEY", .type = OPT_TEXT,
-	    .help = "cosign: the log's key, to be trusted from now on"),
+	    .help = "cosign, serve: the log's key, to be trusted from now on"),
 	OPT(witness_conf, witness, .name = "witness", .arg = "VKEY", .type = OPT_TEXT,
 	    .help = "import, request: the witness's key, to be known from now on"),
 	OPT(witness_conf, since, .name = "since", .arg = "SIZE", .type = OPT_NUMBER, .def = "-1",
 	    .min = -1, .max = INT64_MAX,
 	    .help = "request: entries that the witness has seen [-1: what it cosigned last]"),
+	OPT(witness_conf, listen, .name = "listen", .arg = "ADDRESS", .type = OPT_TEXT,
+	    .def = "127.0.0.1:8412", .help = "serve: where to wait for requests"),
 	OPT(witness_conf, out, .name = "out", .arg = "FILE", .type = OPT_TEXT,
 	    .help = "write the request or the cosignature to a file"),
 	{ 0 },
@@ -167,6 +170,20 @@ static int do_list(struct cli *cli, const struct witness_conf *c, json_t *v, str
 	return ledger_witness_each(w, on_log, logs, err);
 }
 
+static int do_serve(struct cli *cli, const struct witness_conf *c, json_t *v, struct err *err)
+{
+	CLEANUP(ledger_witness_closep) struct ledger_witness *w = NULL;
+	AUTO_FREE char *dir = state_dir(c);
+	struct witness_served n = { 0 };
+
+	TRY(open_witness(c, &w, err));
+	TRY(witness_serve(cli, w, dir, c->listen, c->log, &n, err));
+	json_put_int(v, "requests", (int64_t)n.requests);
+	json_put_int(v, "signed", (int64_t)n.cosigned);
+	json_put_int(v, "refused", (int64_t)n.refused);
+	return 0;
+}
+
 /* ---- the log ---- */
 
 static int open_log(struct cli *cli, bool write, struct ledger **ret, struct err *err)
@@ -273,7 +290,7 @@ static const struct action {
 	{ "cosign", do_cosign, true },    { "import", do_import, true },
 	{ "key", do_key, false },         { "list", do_list, false },
 	{ "log-key", do_log_key, false }, { "place", do_place, true },
-	{ "request", do_request, false },
+	{ "request", do_request, false }, { "serve", do_serve, false },
 };
 
 static int witness_run(struct cli *cli, const void *conf, json_t *v, struct err *err)
@@ -293,7 +310,7 @@ static int witness_run(struct cli *cli, const void *conf, json_t *v, struct err 
 	(void)bail(err, ERR_USAGE, "no action '%s'", name);
 	err_hint_nearest(err, name, names);
 	if (!err->hint[0])
-		err_hint(err, "cosign, import, key, list, log-key, place or request.");
+		err_hint(err, "cosign, import, key, list, log-key, place, request or serve.");
 	return -ERR_USAGE;
 }
 
@@ -341,6 +358,11 @@ static void witness_text(const json_t *v, struct str *out)
 		str_addf(out, "written to %s\n", clean);
 	} else if (json_object_get(v, "key")) {
 		str_addf(out, "%s\n", json_str_or(v, "key", ""));
+	} else if (streq(action, "serve")) {
+		str_addf(out, "%lld requests, %lld cosigned, %lld refused\n",
+			 (long long)json_int_or(v, "requests", 0),
+			 (long long)json_int_or(v, "signed", 0),
+			 (long long)json_int_or(v, "refused", 0));
 	} else if (streq(action, "list")) {
 		list_text(json_object_get(v, "logs"), out);
 	} else if (streq(action, "cosign")) {
@@ -366,7 +388,8 @@ const struct cmd cmd_witness = {
 		 "and on the witness's machine:\n"
 		 "  key          print the witness's key; --name makes a new one\n"
 		 "  cosign FILE  a request, or the folder of a log; - or nothing: standard input\n"
-		 "  list         the logs it has seen",
+		 "  list         the logs it has seen\n"
+		 "  serve        answer requests over HTTP (C2SP tlog-witness)",
 	.opts = witness_opts,
 	.conf_size = sizeof(struct witness_conf),
 	.run = witness_run,

@@ -13,8 +13,7 @@
  *
  * A signature is found in a line when the line has one of its `parts` (fixed text, ASCII letters
  * in either case), matches its `pattern` (PCRE2 without regard to case, if it has one) and has none
- * of its `unless` parts. Parts are at least SIGNATURE_MIN_PART bytes: they are what makes
- * the scan fast.
+ * of its `unless` parts. Parts are at least SIGNATURE_MIN_PART bytes: they make the scan fast.
  * Several signatures in one line: the one with the highest rank wins, then the one with the longer
  * part; the others count as seen, not as won. "One line" is cut at SIGNATURE_NEAR
  * bytes: a log in one endless line still says more than one thing.
@@ -96,9 +95,8 @@ struct signature_hits {
 	uint64_t unjudged; /* lines whose pattern needed too much work: not known, not "no" */
 };
 void signature_hits_release(struct signature_hits *h);
-/* Adds what was found in log number `file` (from 0, ascending); `from` is empty
- * afterwards. Lines and
- * offsets stay those of the first log that has a signature. */
+/* Adds what was found in log number `file` (from 0, ascending); `from` is empty afterwards. Lines
+ * and offsets stay those of the first log that has a signature. */
 void signature_hits_add(struct signature_hits *to, struct signature_hits *from, unsigned file);
 const struct signature_hit *signature_hits_find(const struct signature_hits *h, const char *id);
 

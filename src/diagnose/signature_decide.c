@@ -5,7 +5,11 @@
 #include "base/vec.h"
 #include <math.h>
 
-enum { CERTAIN_RANK = 6 }; /* a cause this specific needs no second one */
+enum {
+	CERTAIN_RANK = 6,   /* a cause this specific needs no second one */
+	DOUBTFUL_RANK = 3,  /* up to here a cause can be something else */
+	CATCH_ALL_RANK = 1, /* lines that healthy machines print as well: shown, never deciding */
+};
 
 static const char *const confidences[] = { "undetermined", "low", "medium", "high" };
 
@@ -45,7 +49,8 @@ static bool won_in(const struct signature_hits *h, const struct signature *s)
 
 static bool decides(const struct signature *s)
 {
-	return s->layer < CL_N && (s->role == SIGNATURE_CAUSE || s->role == SIGNATURE_GENERIC);
+	return s->layer < CL_N && s->rank > CATCH_ALL_RANK &&
+	       (s->role == SIGNATURE_CAUSE || s->role == SIGNATURE_GENERIC);
 }
 
 struct weighed {
@@ -128,7 +133,8 @@ static enum signature_confidence confidence(const struct weighed *w)
 
 	if (!first)
 		return SIGNATURE_UNDETERMINED;
-	if (first->best->role != SIGNATURE_CAUSE || won_in(w->good, first->best))
+	if (first->best->role != SIGNATURE_CAUSE || first->best->rank <= DOUBTFUL_RANK ||
+	    won_in(w->good, first->best))
 		return SIGNATURE_LOW;
 	if (second && second->share > first->share * 0.9)
 		return SIGNATURE_LOW;

@@ -459,6 +459,9 @@ void ledger_witnessed_release(struct ledger_witnessed *d);
 /* log_vkey: trusted the first time (then NULL does); another one later is refused. Durable. */
 int ledger_witness_add(struct ledger_witness *w, struct sv request, const char *log_vkey,
 		       int64_t now_s, struct ledger_witnessed *ret, struct err *err) MUST_USE;
+/* Entries of a log that it has seen; 0: none, or no such log. */
+int ledger_witness_seen(struct ledger_witness *w, struct sv origin, uint64_t *ret,
+			struct err *err) MUST_USE;
 /* The request that a folder answers by itself: tiles, an export or a ledger. Appends. */
 int ledger_witness_request_of(struct ledger_witness *w, const char *dir, struct str *ret,
 			      struct err *err) MUST_USE;

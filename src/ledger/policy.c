@@ -486,12 +486,14 @@ static int read_key(void *arg, const struct ledger_entry *e, struct err *err)
 	return 0;
 }
 
-static int read_policy(struct ledger *l, struct ledger_keys *keys, json_t **ret, struct err *err)
+/* Keys as they stand before entry `to`, as verify sees them there; 0: as of now. */
+static int read_policy(struct ledger *l, uint64_t to, struct ledger_keys *keys, json_t **ret,
+		       struct err *err)
 {
 	static const char *const kinds[] = { "ledger.genesis", "key.add", "key.revoke", NULL };
 	struct reading r CLEANUP(reading_release) = { .l = l, .keys = keys };
 
-	TRY(ledger_each(l, &(struct ledger_filter){ .kinds = kinds }, read_key, &r, err));
+	TRY(ledger_each(l, &(struct ledger_filter){ .kinds = kinds, .to = to }, read_key, &r, err));
 	if (ret)
 		*ret = STEAL(r.policy);
 	return 0;
@@ -501,7 +503,7 @@ int ledger_keys_read(struct ledger *l, struct ledger_keys *ret, struct err *err)
 {
 	struct ledger_keys own CLEANUP(ledger_keys_release) = { 0 };
 
-	TRY(read_policy(l, &own, NULL, err));
+	TRY(read_policy(l, 0, &own, NULL, err));
 	*ret = own;
 	own = (struct ledger_keys){ 0 };
 	return 0;
@@ -517,7 +519,7 @@ int ledger_standing(struct ledger *l, uint64_t seq, enum ledger_standing *ret,
 	struct policy_rule rule;
 
 	TRY(ledger_get(l, seq, &e, err));
-	TRY(read_policy(l, &keys, &policy, err));
+	TRY(read_policy(l, seq, &keys, &policy, err));
 	rule = policy_rule_of(policy, e.kind);
 	TRY(signed_by_read(l, &e, &keys, &rule, &by, err));
 	*ret = signed_by_standing(&by, &rule);
@@ -538,7 +540,7 @@ int ledger_policy(struct ledger *l, json_t **ret, struct err *err)
 	struct ledger_keys keys CLEANUP(ledger_keys_release) = { 0 };
 	AUTO_JSON json_t *policy = NULL;
 
-	TRY(read_policy(l, &keys, &policy, err));
+	TRY(read_policy(l, 0, &keys, &policy, err));
 	*ret = policy ? json_incref(policy) : json_object();
 	return 0;
 }
@@ -560,7 +562,7 @@ int ledger_may_sign(struct ledger *l, const char *kind, const char *fingerprint,
 	struct policy_rule rule;
 	uint64_t size;
 
-	TRY(read_policy(l, &keys, &policy, err));
+	TRY(read_policy(l, 0, &keys, &policy, err));
 	TRY(ledger_size(l, &size, NULL, err));
 	rule = policy_rule_of(policy, kind);
 	key = key_known(&keys, fingerprint);

@@ -255,6 +255,15 @@ static int read_seen(const struct ledger_witness *w, struct sv origin, struct se
 	return 0;
 }
 
+int ledger_witness_seen(struct ledger_witness *w, struct sv origin, uint64_t *ret, struct err *err)
+{
+	struct seen s CLEANUP(seen_release) = { 0 };
+
+	TRY(read_seen(w, origin, &s, err));
+	*ret = s.note ? s.cp.size : 0;
+	return 0;
+}
+
 /* ---- judging ---- */
 
 static int key_for(const struct seen *s, struct sv origin, const char *given, struct note_key *ret,

@@ -219,6 +219,13 @@ int load_conf_check(const struct load_conf *c, struct err *err)
 	if (!c->prompts && c->endpoint != LOAD_PLAIN)
 		return bail(err, ERR_RANGE, "the %s endpoint needs prompts",
 			    load_endpoint_name(c->endpoint));
+	for (size_t i = 0; c->prompts && i < c->prompts->n; i++)
+		if (c->prompts->v[i].then.n &&
+		    (c->endpoint != LOAD_CHAT || c->arrival == LOAD_CLOSED))
+			return bail(err, ERR_RANGE,
+				    "prompt '%s' has 'then': conversations need the chat endpoint "
+				    "and an open loop",
+				    c->prompts->v[i].id);
 	TRY(check_arrivals(c, err));
 	if (c->duration_ns < 0 || c->warmup_ns < 0)
 		return bail(err, ERR_RANGE, "a negative duration");

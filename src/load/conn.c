@@ -86,6 +86,8 @@ static void finish(struct loop *l, struct conn *c)
 	bool keep = !l->phase->conf->no_keep_alive && c->state == CONN_READING && !c->hup &&
 		    l->phase->conf->engine == LOAD_ENGINE_HTTP && answer_keeps(&c->answer);
 	struct load_req *rec = c->rec;
+	struct follow *follow = STEAL(c->follow);
+	uint32_t req = c->req;
 
 	rec->answer_at = c->answer.text_first;
 	answer_release(&c->answer);
@@ -98,6 +100,7 @@ static void finish(struct loop *l, struct conn *c)
 		conn_close(l, c);
 	}
 	loop_ended(l, rec);
+	loop_follow(l, req, rec, follow);
 }
 
 void conn_abort(struct loop *l, struct conn *c, enum load_outcome outcome, const char *detail)
@@ -190,7 +193,7 @@ static struct conn *take_kept(struct loop *l)
 static int unsent(const struct loop *l, const struct conn *c, char *tail, size_t room,
 		  struct iovec v[3])
 {
-	const struct wire *w = &l->phase->wires->v[c->rec->prompt];
+	const struct wire *w = c->wire;
 	int tail_n = snprintf(tail, room, "X-Request-Id: twice-%s%u\r\n\r\n",
 			      l->phase->warming ? "w" : "", c->req);
 	struct iovec all[3] = { { w->head, w->head_n },
@@ -519,7 +522,8 @@ void conn_event(struct loop *l, struct conn *c, uint32_t events)
 		conn_read(l, c);
 }
 
-void conn_begin(struct loop *l, uint32_t req, struct load_req *rec)
+void conn_begin(struct loop *l, uint32_t req, struct load_req *rec, const struct wire *wire,
+		struct follow *follow)
 {
 	struct conn *c = take_kept(l);
 
@@ -532,6 +536,8 @@ void conn_begin(struct loop *l, uint32_t req, struct load_req *rec)
 	}
 	c->req = req;
 	c->rec = rec;
+	c->wire = wire ? wire : &l->phase->wires->v[rec->prompt];
+	c->follow = follow;
 	c->hup = false;
 	answer_begin(&c->answer, &l->ctx, rec);
 	conn_list_add(&l->busy, c);

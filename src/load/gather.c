@@ -73,6 +73,10 @@ static size_t begun_records(const struct loop *loops, unsigned n_loops, const st
 	for (size_t i = 0; i < p->plan->n; i++)
 		if (i / n_loops < loops[i % n_loops].head)
 			to[n++] = p->records[i];
+	/* Of later turns those that were begun: the others are still as they were mapped. */
+	for (size_t i = p->plan->n; i < p->plan->n * p->turns; i++)
+		if (p->records[i].detail)
+			to[n++] = p->records[i];
 	return n;
 }
 
@@ -85,13 +89,13 @@ static int by_schedule(const void *a, const void *b)
 
 void gather(struct loop *loops, unsigned n_loops, const struct phase *p, struct load_result *ret)
 {
-	size_t most = p->closed ? MIN((size_t)p->next, p->limit) : p->plan->n;
+	size_t most = p->closed ? MIN((size_t)p->next, p->limit) : p->plan->n * MAX(p->turns, 1U);
 	size_t n_events = 0, n_text = 0;
 
 	ret->v = xcalloc(MAX(most, (size_t)1), sizeof(*ret->v));
 	ret->n = begun_records(loops, n_loops, p, ret->v);
 	/* With several loops a closed one's records are taken in turn, not quite in order. */
-	if (p->closed)
+	if (p->closed || p->turns)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_schedule);
 	for (size_t i = 0; i < ret->n; i++) {
 		n_events += ret->v[i].n_events;
@@ -172,7 +176,7 @@ static void compare(const struct load_result *res, struct load_req *r, const cha
 
 	r->match = LOAD_MATCH_NONE;
 	r->differs_event = 0;
-	if (!want || r->outcome == LOAD_CANCELLED)
+	if (!want || r->turn || r->outcome == LOAD_CANCELLED)
 		return;
 	if (r->outcome != LOAD_OK || r->answer_cut) {
 		r->match = LOAD_MATCH_MISSING;
@@ -251,20 +255,22 @@ static double mean_in_system(const struct load_result *r)
 static void offered(const struct phase *p, struct load_result *ret)
 {
 	struct load_audit *a = &ret->audit;
-	size_t begun = 0;
+	size_t begun = 0, due = 0;
 	int64_t last = 0, last_due = 0;
 
 	for (size_t i = 0; i < ret->n; i++) {
 		const struct load_req *r = &ret->v[i];
 
+		if (r->turn)
+			continue; /* its time came from the server */
+		due++;
 		last_due = MAX(last_due, r->scheduled);
 		if (r->begun == LOAD_NONE)
 			continue;
 		begun++;
 		last = MAX(last, r->begun);
 	}
-	a->rate_asked =
-		p->closed || last_due <= 0 ? NAN : (double)ret->n / ((double)last_due / 1e9);
+	a->rate_asked = p->closed || last_due <= 0 ? NAN : (double)due / ((double)last_due / 1e9);
 	a->rate_achieved = last <= 0 ? NAN : (double)begun / ((double)last / 1e9);
 }
 

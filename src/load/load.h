@@ -47,6 +47,8 @@ struct err;
 
 /* ---- prompts --------------------------------------------------------------------------------- */
 
+#define LOAD_TURNS 64
+
 struct load_prompt {
 	char *id;           /* "id" of the line, else its number from 1 */
 	json_t *messages;   /* {"messages":[...]}, or NULL */
@@ -54,6 +56,9 @@ struct load_prompt {
 	json_t *extra;      /* {"extra":{...}}: members put into the request as they are; or NULL */
 	int64_t max_tokens; /* 0: the configuration's */
 	char *golden;       /* {"golden":"..."}: the answer wanted; NULL: none */
+	/* {"then":["...",...]}: what the user says next, once the answer before has ended; at most
+	 * LOAD_TURNS. Chat in an open loop only. */
+	struct strs then;
 };
 struct load_prompts {
 	struct load_prompt *v;
@@ -268,8 +273,10 @@ struct load_event {
 struct load_req {
 	int64_t scheduled, begun, connected, started, first_byte, first_token, first_visible,
 		last_token, end;
-	int64_t connect_ns, tls_ns;   /* LOAD_NONE on a connection that was there already */
-	uint32_t prompt;              /* index of the prompt */
+	int64_t connect_ns, tls_ns; /* LOAD_NONE on a connection that was there already */
+	uint32_t prompt;            /* index of the prompt */
+	uint8_t turn; /* of a conversation; 0: the first. A later one is scheduled when
+				       the answer before it ended */
 	uint32_t events_at, n_events; /* in res.events: those that carry tokens */
 	uint32_t asked;               /* max_tokens */
 	uint32_t tokens;              /* answered, by `source` */

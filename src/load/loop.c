@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "load/session.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -148,12 +149,13 @@ static void integrate(struct loop *l, int64_t now)
 	l->integral_at = MAX(now, l->integral_at);
 }
 
-static void begin_record(struct loop *l, uint32_t i, int64_t scheduled, int64_t now)
+/* i: the request's place in the schedule, which says its prompt; r: its record. */
+static void begin_record(struct loop *l, uint32_t i, int64_t scheduled, int64_t now,
+			 struct load_req *r)
 {
 	const struct phase *p = l->phase;
 	const struct plan *plan = p->plan;
 	size_t at = ((size_t)i * MAX(p->conf->shards, 1U) + p->conf->shard) % plan->n_prompts;
-	struct load_req *r = &p->records[i];
 
 	*r = (struct load_req){
 		.scheduled = scheduled,
@@ -181,7 +183,7 @@ static void begin(struct loop *l, uint32_t i, int64_t scheduled, int64_t now)
 {
 	struct load_req *r = &l->phase->records[i];
 
-	begin_record(l, i, scheduled, now);
+	begin_record(l, i, scheduled, now, r);
 	integrate(l, now);
 	l->in_flight++;
 	live_add(&l->live.started, 1);
@@ -192,7 +194,7 @@ static void begin(struct loop *l, uint32_t i, int64_t scheduled, int64_t now)
 		loop_ended(l, r);
 		return;
 	}
-	conn_begin(l, i, r);
+	conn_begin(l, i, r, NULL, NULL);
 }
 
 void loop_ended(struct loop *l, struct load_req *r)
@@ -235,7 +237,7 @@ static void drop(struct loop *l, uint32_t i, int64_t scheduled, int64_t now)
 {
 	struct load_req *r = &l->phase->records[i];
 
-	begin_record(l, i, scheduled, now);
+	begin_record(l, i, scheduled, now, r);
 	r->begun = LOAD_NONE;
 	r->end = now;
 	r->outcome = LOAD_DROPPED;
@@ -280,6 +282,57 @@ static bool closed_open(struct loop *l)
 	       __atomic_load_n(&p->next, __ATOMIC_RELAXED) < p->limit;
 }
 
+void loop_follow(struct loop *l, uint32_t req, const struct load_req *rec, struct follow *f)
+{
+	if (!l->phase->turns) {
+		follow_free(f);
+		return;
+	}
+	f = follow_next(l, rec, req, f);
+	if (!f)
+		return;
+	if (l->follow_last)
+		l->follow_last->next = f;
+	else
+		l->follow = f;
+	l->follow_last = f;
+}
+
+/* Later turns have waited for an answer already: they go before new conversations. */
+static void begin_follows(struct loop *l)
+{
+	while (l->follow && has_room(l) && !stopped(l)) {
+		struct follow *f = l->follow;
+		size_t i = f->first + (size_t)f->turn * l->phase->plan->n;
+		struct load_req *r = &l->phase->records[i];
+
+		l->follow = f->next;
+		if (!l->follow)
+			l->follow_last = NULL;
+		f->next = NULL;
+		l->now = clock_ns();
+		begin_record(l, f->first, f->scheduled, l->now, r);
+		r->turn = f->turn;
+		integrate(l, l->now);
+		l->in_flight++;
+		live_add(&l->live.started, 1);
+		live_add(&l->live.scheduled, 1);
+		__atomic_store_n(&l->live.in_flight, l->in_flight, __ATOMIC_RELAXED);
+		conn_begin(l, (uint32_t)i, r, &f->wire, f);
+	}
+}
+
+static void drop_follows(struct loop *l)
+{
+	while (l->follow) {
+		struct follow *f = l->follow;
+
+		l->follow = f->next;
+		follow_free(f);
+	}
+	l->follow_last = NULL;
+}
+
 static void begin_closed(struct loop *l)
 {
 	l->now = clock_ns();
@@ -294,12 +347,18 @@ static void begin_closed(struct loop *l)
 	}
 }
 
+static void begin_open(struct loop *l)
+{
+	begin_follows(l);
+	begin_due(l);
+}
+
 static void begin_some(struct loop *l)
 {
 	if (l->phase->closed)
 		begin_closed(l);
 	else
-		begin_due(l);
+		begin_open(l);
 }
 
 static void expire(struct loop *l)
@@ -321,7 +380,7 @@ static void expire(struct loop *l)
 
 static bool finished(struct loop *l)
 {
-	if (l->in_flight)
+	if (l->in_flight || l->follow)
 		return false;
 	if (l->phase->closed)
 		return l->share == 0 || !closed_open(l);
@@ -491,6 +550,7 @@ void *loop_thread(void *arg)
 			break;
 		one_turn(l);
 	}
+	drop_follows(l);
 	integrate(l, clock_ns());
 	l->wall_ns = clock_ns() - begun;
 	l->cpu_ns = cpu_time_ns() - cpu;

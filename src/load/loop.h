@@ -25,6 +25,7 @@ enum conn_state {
 };
 
 struct loop;
+struct follow;
 
 struct conn {
 	int fd;
@@ -37,6 +38,8 @@ struct conn {
 	struct conn *prev, *next; /* by begin while a request is on it; else kept or free */
 	struct conn *next_ready;
 	struct load_req *rec;
+	const struct wire *wire; /* the request */
+	struct follow *follow;   /* it is a later turn of a conversation; NULL: a first one */
 	struct tls *tls;
 	struct answer answer;
 };
@@ -66,7 +69,8 @@ struct phase {
 	size_t limit;      /* records there is room for */
 	uint64_t next;     /* closed loop: the next record (atomic) */
 	int64_t t0, until; /* until: closed loop begins none from here on; 0: the count ends it */
-	unsigned concurrency;          /* closed loop, over all loops */
+	unsigned concurrency; /* closed loop, over all loops */
+	unsigned turns;       /* most of any prompt; 0: later turns are not sent (warm-up) */
 	bool closed, warming, reverse; /* reverse: prompts from the last one on */
 	const char *const *wants;      /* golden answers by prompt; NULL: none */
 	int stop;                      /* atomic: end now */
@@ -88,6 +92,7 @@ struct loop {
 	struct stamps stamps;
 	struct live live;
 	size_t due, head; /* of this loop's own requests: due so far, begun so far */
+	struct follow *follow, *follow_last; /* turns that wait for their begin, oldest first */
 	unsigned in_flight, share;
 	int64_t now, next_expiry;
 	/* audit */
@@ -114,9 +119,13 @@ void loop_wake(struct loop *l);
 /* loop.c, for conn.c */
 void loop_begun(struct loop *l, struct load_req *rec);
 void loop_ended(struct loop *l, struct load_req *rec);
+/* The turn after this one, if there is one, will be begun. Takes over `f`. */
+void loop_follow(struct loop *l, uint32_t req, const struct load_req *rec, struct follow *f);
 
 /* conn.c: puts a request on a connection; follows it; gives the connection back. */
-void conn_begin(struct loop *l, uint32_t req, struct load_req *rec);
+/* wire NULL: the prompt's own. `follow` is kept until the request has ended. */
+void conn_begin(struct loop *l, uint32_t req, struct load_req *rec, const struct wire *wire,
+		struct follow *follow);
 void conn_event(struct loop *l, struct conn *c, uint32_t events);
 void conn_read(struct loop *l, struct conn *c);
 void conn_abort(struct loop *l, struct conn *c, enum load_outcome outcome, const char *detail);

@@ -9,7 +9,7 @@
 #define PROMPTS_LIMIT (1024 * MIB)
 
 static const char *const members[] = { "id",     "messages", "prompt", "max_tokens",
-				       "golden", "extra",    NULL };
+				       "golden", "extra",    "then",   NULL };
 
 static void prompt_release(struct load_prompt *p)
 {
@@ -18,6 +18,7 @@ static void prompt_release(struct load_prompt *p)
 	free(p->prompt);
 	json_decref(p->extra);
 	free(p->golden);
+	strs_release(&p->then);
 }
 
 void load_prompts_release(struct load_prompts *p)
@@ -64,6 +65,24 @@ static int read_messages(json_t *v, struct load_prompt *p, struct err *err)
 	return 0;
 }
 
+static int read_then(const json_t *list, struct load_prompt *p, struct err *err)
+{
+	const json_t *v;
+	size_t i;
+
+	if (!list)
+		return 0;
+	if (!json_is_array(list) || json_array_size(list) > LOAD_TURNS)
+		return bail(err, ERR_PARSE, "'then' is not a list of at most %d texts", LOAD_TURNS);
+	json_array_foreach(list, i, v)
+	{
+		if (!json_is_string(v))
+			return bail(err, ERR_PARSE, "'then' has something in it that is no text");
+		strs_add(&p->then, json_string_value(v));
+	}
+	return 0;
+}
+
 static int read_prompt(const json_t *o, struct load_prompt *p, struct err *err)
 {
 	json_t *messages = json_object_get(o, "messages"), *prompt = json_object_get(o, "prompt");
@@ -71,6 +90,7 @@ static int read_prompt(const json_t *o, struct load_prompt *p, struct err *err)
 	json_t *golden = json_object_get(o, "golden"), *id = json_object_get(o, "id");
 
 	TRY(known_members(o, err));
+	TRY(read_then(json_object_get(o, "then"), p, err));
 	if (!messages == !prompt)
 		return bail(err, ERR_PARSE, "needs either 'messages' or 'prompt'");
 	if (messages)

@@ -99,6 +99,7 @@ static const struct field req_fields[] = {
 	Q(connect_ns, F_I64),
 	Q(tls_ns, F_I64),
 	Q(prompt, F_U32),
+	FIELD_MAX(load_req, turn, F_U8, LOAD_TURNS),
 	Q(asked, F_U32),
 	Q(tokens, F_U32),
 	Q(usage_tokens, F_U32),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/gather.h"
 #include "load/server.h"
+#include "load/session.h"
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -350,6 +351,8 @@ static uint64_t repeated(const struct runner *r, const struct load_result *warm,
 	for (size_t i = 0; i < res->n; i++) {
 		size_t p = same_as[res->v[i].prompt];
 
+		if (res->v[i].turn)
+			continue; /* it has answers in it that were never there before */
 		count += seen[p];
 		seen[p] = true;
 	}
@@ -364,10 +367,16 @@ static int measure(struct runner *r, struct load_result *res, struct err *err)
 	struct phase ph = phase_of(r, &r->plan);
 
 	ph.wants = wants;
+	ph.turns = session_turns(c->prompts);
+	if (ph.turns < 2)
+		ph.turns = 0;
 	ph.closed = c->arrival == LOAD_CLOSED;
 	ph.concurrency = c->concurrency;
 	ph.until = ph.closed ? c->duration_ns : 0;
-	TRY(records_make(r, r->plan.n, &ph.limit, err));
+	/* Later turns lie behind all the first ones. */
+	if (ph.turns && r->plan.n > PLAN_LIMIT / ph.turns)
+		return bail(err, ERR_LIMIT, "a run of more than %zu requests", PLAN_LIMIT);
+	TRY(records_make(r, ph.turns ? r->plan.n * ph.turns : r->plan.n, &ph.limit, err));
 	ph.records = r->records;
 	TRY(scraper_start(c, &r->target, &res->server, &scraper, err));
 	res->wall_ms = clock_wall_ms();

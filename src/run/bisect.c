@@ -21,7 +21,7 @@ struct bisecting {
 	size_t before;        /* of them earlier ones */
 	unsigned a, b;        /* --factorial */
 	struct ledger_ref intent;
-	bool restored, interrupted;
+	bool restored, interrupted, compared;
 	struct strs different;  /* from the accepted stack, with every switch back */
 	struct bisect_trial *t; /* the same as the room wants them */
 	double weights[BISECT_MAX_COMPONENTS];
@@ -310,6 +310,7 @@ static int compare_old(struct bisecting *b, struct err *err)
 	TRY(run_stack_of(b->g.env->ledger, b->q.accepted_intent, &before, err));
 	stack_diff(&before, &b->g.stack, &l);
 	strs_release(&b->different);
+	b->compared = true;
 	for (size_t i = 0; i < l.n; i++) {
 		AUTO_FREE char *text = l.v[i].material ? change_text(&l.v[i]) : NULL;
 
@@ -513,7 +514,10 @@ static void put_value(struct bisecting *b, json_t *value)
 	json_put(value, "no_switch_for", uncovered);
 	for (size_t i = 0; i < b->different.n; i++)
 		(void)json_array_append_new(different, json_string(b->different.v[i]));
-	json_put(value, "still_different", different);
+	if (b->compared)
+		json_put(value, "still_different", different);
+	else
+		json_decref(different);
 	put_belief(&b->q, &b->in, &b->fit, value);
 	for (size_t i = 0; i < b->trials.n; i++)
 		(void)json_array_append_new(trials, trial_json(&b->q, &b->trials.v[i]));

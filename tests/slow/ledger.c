@@ -283,6 +283,8 @@ static void writers(unsigned killed)
 	CHECK(killed || s.n == (uint64_t)WRITERS * APPENDS);
 	ledger_close(l);
 	holds(dir, NULL, 0);
+	printf("# %d writers of %d entries, %u more killed: %llu entries in order\n", WRITERS,
+	       APPENDS, killed, (unsigned long long)s.seq);
 }
 
 static void writers_lose_and_repeat_nothing(void)
@@ -381,6 +383,7 @@ static void a_full_disk_is_a_clean_error_and_no_more(void)
 	CHECK_OK(work(l, 0, (unsigned)n, &ref, &err), err);
 	ledger_close(l);
 	holds(dir, refs, n);
+	printf("# full after %zu entries: all of them there, and it goes on with more room\n", n);
 }
 
 TEST_MAIN(TEST(nothing_acknowledged_is_lost_by_a_kill), TEST(writers_lose_and_repeat_nothing),

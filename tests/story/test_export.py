@@ -2,9 +2,12 @@
 """twice export and twice witness: what they write, read by others and on other machines."""
 import base64
 import hashlib
+import http.client
 import json
 import os
+import re
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -211,6 +214,88 @@ def test_two_machines():
     shutil.copytree(q.path('old'), w.path('old'))
     tap.has(w.json('witness', 'cosign', 'old', status=1)['error']['message'], 'rollback')
     tap.equal([x['forks'] for x in w.json('witness', 'list')['logs']], [0])
+
+
+def post(port, body, path='/add-checkpoint', **headers):
+    """Status, content type and text of one request."""
+    link = http.client.HTTPConnection('127.0.0.1', port, timeout=60)
+    link.request('GET' if body is None else 'POST', path,
+                 None if body is None else body.encode(), headers)
+    done = link.getresponse()
+    text = done.read().decode()
+    link.close()
+    return done.status, done.headers['Content-Type'], text
+
+
+def raw(port, data):
+    with socket.create_connection(('127.0.0.1', port), timeout=60) as s:
+        s.sendall(data)
+        s.shutdown(socket.SHUT_WR)
+        got = b''
+        while True:
+            part = s.recv(4096)
+            if not part:
+                return got.decode()
+            got += part
+
+
+def test_a_witness_on_the_network():
+    q = accepted()
+    w = quick.Quick()
+    _, key, _ = w.call('witness', 'key', '--name', 'witness.example/w1', status=0)
+    _, log, _ = q.call('witness', 'log-key', status=0)
+    origin = log.split('+', maxsplit=1)[0]
+    monitor = '/%s/checkpoint' % hashlib.sha256(origin.encode()).hexdigest()
+    first = q.json('witness', 'request', '--since', '0')['content']
+    shutil.copytree(q.path('.twice'), q.path('old'))
+    q.json('run')
+    second = q.json('witness', 'request', '--since', '0')['content']
+    server = w.start('witness', 'serve', '--listen', '127.0.0.1:0', '--log', log.strip(), '--json')
+    try:
+        port = int(re.search(r'port (\d+)', server.stderr.readline()).group(1))
+        tap.equal(post(port, None, monitor)[0], 404)
+        status, kind, lines = post(port, second)
+        tap.equal((status, kind), (200, 'text/plain; charset=utf-8'))
+        q.write('answer', lines)
+        v = q.json('witness', 'import', 'answer', '--witness', key.strip())
+        tap.equal(post(port, None, monitor)[0], 200)
+        tap.has(post(port, None, monitor)[2], lines)
+        # It says where it is; it does not go back; it knows nobody else.
+        tap.equal(post(port, q.json('witness', 'request', '--since', '0')['content']),
+                  (409, 'text/x.tlog.size', '%d\n' % v['size']))
+        tap.equal(post(port, first), (409, 'text/x.tlog.size', '%d\n' % v['size']))
+        tap.equal(post(port, second.replace(origin, origin + 'x'))[0], 404)
+        at = second.rindex(' ') + 20
+        tap.equal(post(port, second[:at] + ('A' if second[at] != 'A' else 'B') +
+                       second[at + 1:])[0], 403)
+        tap.equal(post(port, q.json('witness', 'request')['content'])[0], 200)
+        # The owner's other history, as long as the one that was seen and longer.
+        q.call('log', '--ledger', 'old', status=0)
+        shutil.move(q.path('.twice'), q.path('new'))
+        shutil.move(q.path('old'), q.path('.twice'))
+        seen = int(post(port, first)[2])
+        while q.json('verify')['size'] <= seen:
+            q.json('run', '--new-series', 'another history')
+        other = q.json('witness', 'request', '--since', str(seen))['content']
+        tap.equal(post(port, other)[0], 422)
+        for body, want in (('', 400), ('old 1', 400), ('x' * 70000, 413)):
+            tap.equal(post(port, body)[0], want)
+        tap.equal(post(port, 'x', '/elsewhere')[0], 404)
+        tap.equal(post(port, None, '/../witness.key')[0], 404)
+        for data, want in ((b'', 400), (b'GET\r\n\r\n', 400), (b'\0' * 20000, 400),
+                           (b'PUT / HTTP/1.1\r\n\r\n', 405),
+                           (b'POST /add-checkpoint HTTP/1.1\r\n\r\n', 411),
+                           (b'POST /add-checkpoint HTTP/1.1\r\nContent-Length: -1\r\n\r\n', 400),
+                           (b'POST /add-checkpoint HTTP/1.1\r\nContent-Length: 9\r\n\r\nx', 400)):
+            tap.has(raw(port, data), 'HTTP/1.1 %d ' % want)
+    finally:
+        server.terminate()
+    out, _ = server.communicate(timeout=60)
+    tap.equal(server.returncode, 0)
+    v = json.loads(out)
+    tap.equal((v['signed'], v['refused'] > 3), (2, True))
+    tap.equal([x['forks'] for x in w.json('witness', 'list')['logs']], [1])
+    w.json('witness', 'serve', '--listen', 'nowhere', status=64)
 
 
 def test_a_copy_in_another_place():

@@ -335,6 +335,9 @@ static void a_key_that_was_replaced_ends_when_it_was_told_to(void)
 		 err);
 	CHECK_STR(holder, max.holder);
 	free(holder);
+	/* Nor does an end in the past undo what was signed before it was told. */
+	CHECK_INT(end_key(l, &max, SCENE_START + 100, &jane, SCENE_START + 499), 0);
+	CHECK_INT(standing(l, ref.seq, NULL), LEDGER_IN_FORCE);
 	CHECK_INT(ledger_may_sign(l, "signoff", max.key.fingerprint, SCENE_START + 500, NULL, &err),
 		  -ERR_UNSUPPORTED);
 	CHECK_HAS(err.msg, "is not valid now");

@@ -7,14 +7,18 @@
 	"- {id: " id ", role: " role ", layer: " layer ", component: c, rank: " rank               \
 	", parts: '" part "', meaning: m, action: a, test: t}\n"
 
-static const char catalogue[] = SIGNATURE("ecc", "cause", "hardware", "8", "memory broke")
-	SIGNATURE("oops", "cause", "driver", "5",
-		  "driver broke") SIGNATURE("hang", "cause", "undetermined", "5", "gpu hangs")
-		SIGNATURE("usual", "generic", "image", "3", "attribute missing")
-			SIGNATURE("wrap", "wrapper", "commlib", "9", "call failed")
-				SIGNATURE("after", "consequence", "commlib", "9", "peer is gone")
-					SIGNATURE("fast", "positive_marker", "commlib", "5",
-						  "fast path in use");
+/* clang-format off */
+static const char catalogue[] =
+	SIGNATURE("ecc", "cause", "hardware", "8", "memory broke")
+	SIGNATURE("oops", "cause", "driver", "5", "driver broke")
+	SIGNATURE("hang", "cause", "undetermined", "5", "gpu hangs")
+	SIGNATURE("usual", "generic", "image", "3", "attribute missing")
+	SIGNATURE("maybe", "cause", "engine", "3", "perhaps broke")
+	SIGNATURE("noise", "cause", "firmware", "1", "always printed")
+	SIGNATURE("wrap", "wrapper", "commlib", "9", "call failed")
+	SIGNATURE("after", "consequence", "commlib", "9", "peer is gone")
+	SIGNATURE("fast", "positive_marker", "commlib", "5", "fast path in use");
+/* clang-format on */
 
 static struct signatures all;
 
@@ -58,6 +62,10 @@ static void a_cause_decides(void)
 	CHECK_STR(d.reasons.v[0], "'ecc' in line 1 names the hardware layer");
 	decided("driver broke", NULL, &d);
 	CHECK_INT(d.confidence, SIGNATURE_MEDIUM);
+	decided("perhaps broke", NULL, &d);
+	CHECK_INT(d.confidence, SIGNATURE_LOW);
+	decided("always printed", NULL, &d);
+	CHECK_INT(d.confidence, SIGNATURE_UNDETERMINED);
 }
 
 static void wrappers_and_consequences_never_do(void)
@@ -73,7 +81,7 @@ static void wrappers_and_consequences_never_do(void)
 	CHECK(strstr(d.reasons.v[0], "more than one layer"));
 	decided("nothing of note\n", NULL, &d);
 	CHECK_STR(d.reasons.v[0], "no line says where the fault is");
-	/* In one line with a cause, the wrapper is the more specific one: the line doesn't decide. */
+	/* In one line with a cause the wrapper is more specific: the line doesn't decide. */
 	decided("call failed: driver broke", NULL, &d);
 	CHECK_INT(d.confidence, SIGNATURE_UNDETERMINED);
 }

@@ -74,7 +74,8 @@ static int n_turns;
 static SSL_CTX *tls;
 static struct entry entries[LOG_MAX];
 static struct {
-	long tokens, ended, requests, connections, active_max, aborted, repeated, handshakes;
+	long tokens, ended, answered_turns, requests, connections, active_max, aborted, repeated,
+		handshakes;
 	size_t n_entries;
 } truth;
 static uint64_t seen[1 << 16];
@@ -402,9 +403,9 @@ static void about_truth(struct conn *c, const char *path)
 		forget();
 	snprintf(text, sizeof(text),
 		 "{\"requests\":%ld,\"connections\":%ld,\"active_max\":%ld,\"aborted\":%ld,"
-		 "\"repeated\":%ld,\"handshakes\":%ld}",
+		 "\"repeated\":%ld,\"handshakes\":%ld,\"answered_turns\":%ld}",
 		 truth.requests, truth.connections, truth.active_max, truth.aborted, truth.repeated,
-		 truth.handshakes);
+		 truth.handshakes, truth.answered_turns);
 	answer_text(c, "application/json", text, strlen(text));
 	if (strncmp(path, "/truth/stall", 12) == 0 && ms)
 		usleep((useconds_t)(strtol(ms + 3, NULL, 10) * 1000));
@@ -452,6 +453,8 @@ static void one_request(struct conn *c, const char *path, const char *head, cons
 	choose_script(c, path);
 	truth.requests++;
 	note_prompt(body, body_n);
+	truth.answered_turns += strstr(body, "\"role\":\"assistant\"") &&
+				!strstr(body, "\"content\":\"\",\"role\":\"assistant\"");
 	if (c->script.race && c->served > 0) {
 		truth.requests--; /* it was never seen */
 		hang_up(c, false);
