@@ -86,6 +86,12 @@ bench-ledger: ## goals of the ledger, and the program on a ledger of a million e
 	@TWICE_BENCH_ENTRIES=1000000 $(BUILD)/bench/bench_ledger
 	@python3 bench/ledger_million.py $(BUILD)/src/cli/twice $(BUILD)/bench/bench_ledger
 
+bench-diagnose: ## how fast logs go past the signatures, against grep -F
+	@tools/setup build
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD) bench/bench_diagnose
+	@$(BUILD)/bench/bench_diagnose
+
 san: ## the tests under AddressSanitizer (finds leaks too) and UBSan
 	@tools/setup test
 	@tools/configure $(BUILD)-san -Db_sanitize=address,undefined $(MESON_OPTIONS)

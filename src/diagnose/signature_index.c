@@ -17,7 +17,33 @@ static unsigned commonness(char c)
 	return 1;
 }
 
-static size_t window_of(const struct index_part *p)
+static uint32_t gram_at(const char *p)
+{
+	uint32_t g;
+
+	memcpy(&g, p, sizeof(g));
+	return index_fold(g);
+}
+
+/* How often a hash of a group is in all parts together; what many parts share says little. */
+struct shared {
+	uint16_t n[1u << FILTER_BITS];
+};
+
+static void count_groups(const struct signature_index *x, struct shared *ret)
+{
+	for (size_t i = 0; i < x->parts.n; i++) {
+		const struct index_part *p = &x->parts.v[i];
+
+		for (size_t at = 0; at + INDEX_GRAM <= p->n; at++) {
+			uint16_t *n = &ret->n[index_hash(gram_at(p->text + at))];
+
+			*n = (uint16_t)MIN(*n + 1, 1000);
+		}
+	}
+}
+
+static size_t window_of(const struct index_part *p, const struct shared *shared)
 {
 	size_t best = 0;
 	unsigned least = UINT32_MAX;
@@ -30,7 +56,7 @@ static size_t window_of(const struct index_part *p)
 
 			for (size_t i = 0; i < INDEX_GRAM; i++)
 				product *= commonness(p->text[at + g + i]);
-			sum += product;
+			sum += product * shared->n[index_hash(gram_at(p->text + at + g))];
 		}
 		if (sum < least) {
 			least = sum;
@@ -40,12 +66,18 @@ static size_t window_of(const struct index_part *p)
 	return best;
 }
 
-static uint32_t gram_at(const char *p)
+static struct index_entry entry(const struct index_part *p, uint32_t part, size_t at)
 {
-	uint32_t g;
+	struct index_entry e = { .gram = gram_at(p->text + at), .part = part, .at = (uint32_t)at };
+	char next[INDEX_GRAM] = { 0 }, mask[INDEX_GRAM] = { 0 };
 
-	memcpy(&g, p, sizeof(g));
-	return index_fold(g);
+	for (size_t i = 0; i < INDEX_GRAM && at + INDEX_GRAM + i < p->n; i++) {
+		next[i] = p->text[at + INDEX_GRAM + i];
+		mask[i] = (char)0xff;
+	}
+	memcpy(&e.mask, mask, sizeof(e.mask));
+	e.next = gram_at(next) & e.mask;
+	return e;
 }
 
 static uint32_t part_of(struct signature_index *x, const char *text)
@@ -79,13 +111,15 @@ static int by_hash(const void *pa, const void *pb)
 
 static void fill(struct signature_index *x)
 {
+	struct shared *shared CLEANUP(freep) = xcalloc(1, sizeof(*shared));
+
+	count_groups(x, shared);
 	for (size_t i = 0; i < x->parts.n; i++) {
 		const struct index_part *p = &x->parts.v[i];
-		size_t at = window_of(p);
+		size_t at = window_of(p, shared);
 
 		for (size_t g = at; g < at + INDEX_STEP; g++)
-			*VEC_ADD(&x->entries) = (struct index_entry){ gram_at(p->text + g),
-								      (uint32_t)i, (uint32_t)g };
+			*VEC_ADD(&x->entries) = entry(p, (uint32_t)i, g);
 	}
 	if (x->entries.n)
 		qsort(x->entries.v, x->entries.n, sizeof(*x->entries.v), by_hash);
@@ -93,7 +127,7 @@ static void fill(struct signature_index *x)
 		uint32_t h = index_hash(x->entries.v[i].gram);
 
 		x->filter[h / 64] |= UINT64_C(1) << (h % 64);
-		x->first[h + 1]++;
+		x->first[index_list(h) + 1]++;
 	}
 	for (size_t h = 0; h < 1u << INDEX_BITS; h++)
 		x->first[h + 1] += x->first[h];

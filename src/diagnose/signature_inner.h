@@ -14,13 +14,15 @@ enum {
 	INDEX_GRAM = 4,
 	INDEX_STEP = 4,
 	INDEX_WINDOW = INDEX_GRAM + INDEX_STEP - 1,
-	INDEX_BITS = 16, /* of the filter's hash */
+	INDEX_BITS = 13,  /* of the hash that lists the groups */
+	FILTER_BITS = 18, /* of the hash that says whether there is one at all: 32 KiB */
 };
 _Static_assert((int)INDEX_WINDOW == (int)SIGNATURE_MIN_PART, "the shortest part is one window");
 
 /* One group of one part, in a list by hash. */
 struct index_entry {
-	uint32_t gram; /* folded, as it lies in memory */
+	uint32_t gram;       /* folded, as it lies in memory */
+	uint32_t next, mask; /* up to four bytes behind it, folded, under a mask */
 	uint32_t part;
 	uint32_t at; /* its offset in the part */
 };
@@ -43,7 +45,7 @@ struct signature_index {
 		size_t n, room;
 	} entries;                              /* by hash */
 	uint32_t first[(1u << INDEX_BITS) + 1]; /* entries of hash h: first[h] .. first[h + 1] */
-	uint64_t filter[(1u << INDEX_BITS) / 64];
+	uint64_t filter[(1u << FILTER_BITS) / 64];
 };
 
 /* ASCII letters to lower case, and a few other bytes to wrong ones: parts are compared after. */
@@ -51,9 +53,14 @@ static inline uint32_t index_fold(uint32_t gram)
 {
 	return gram | 0x20202020u;
 }
+/* Of FILTER_BITS; the list is found by its upper INDEX_BITS. */
 static inline uint32_t index_hash(uint32_t folded)
 {
-	return (folded * 0x9e3779b1u) >> (32 - INDEX_BITS);
+	return (folded * 0x9e3779b1u) >> (32 - FILTER_BITS);
+}
+static inline uint32_t index_list(uint32_t hash)
+{
+	return hash >> (FILTER_BITS - INDEX_BITS);
 }
 
 struct signature_index *signature_index_new(const struct signatures *l) MUST_USE;

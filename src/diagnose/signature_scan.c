@@ -302,15 +302,23 @@ static bool look(struct signature_scan *s, const struct text *t, size_t i, uint3
 		 uint32_t hash)
 {
 	const struct signature_index *x = s->all->index;
-	bool any = false;
+	const uint32_t list = index_list(hash);
+	uint32_t next = 0;
+	bool any = false, has_next = i + 2 * INDEX_GRAM <= t->n;
 
-	for (uint32_t e = x->first[hash]; e < x->first[hash + 1]; e++) {
+	if (has_next) {
+		memcpy(&next, t->p + i + INDEX_GRAM, sizeof(next));
+		next = index_fold(next);
+	}
+	for (uint32_t e = x->first[list]; e < x->first[list + 1]; e++) {
 		const struct index_entry *it = &x->entries.v[e];
-		const struct index_part *p = &x->parts.v[it->part];
+		const struct index_part *p;
 
-		if (it->gram != gram || it->at > i || i - it->at + p->n > t->n ||
-		    i - it->at + p->n <= t->behind || i - it->at + p->n > t->n - t->ahead ||
-		    !same(t->p + i - it->at, p->text, p->n))
+		if (it->gram != gram || (has_next && (next & it->mask) != it->next))
+			continue;
+		p = &x->parts.v[it->part];
+		if (it->at > i || i - it->at + p->n > t->n || i - it->at + p->n <= t->behind ||
+		    i - it->at + p->n > t->n - t->ahead || !same(t->p + i - it->at, p->text, p->n))
 			continue;
 		keep(s, it->part, i - it->at);
 		any = true;
