@@ -113,7 +113,7 @@ int loop_init(struct loop *l, unsigned index, unsigned count, const struct load_
 	      struct err *err) MUST_USE;
 void loop_release(struct loop *l);
 void loop_prepare(struct loop *l, struct phase *p); /* pools and counters ready for a phase */
-void *loop_thread(void *loop);                      /* one phase, to its end */
+void *loop_thread(void *arg);                       /* one phase, to its end */
 void loop_wake(struct loop *l);
 
 /* loop.c, for conn.c */

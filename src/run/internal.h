@@ -25,7 +25,7 @@ int run_get_stack(struct ledger *l, const char *capture, struct stack *ret,
 		  struct err *err) MUST_USE;
 /* Moves the files of evidence into the ledger (redacted text, digests), then forgets their paths.
  * */
-int run_put_evidence(const struct run_env *env, struct evidences *e, struct err *err) MUST_USE;
+int run_put_evidence(const struct run_env *env, struct evidences *l, struct err *err) MUST_USE;
 int run_entry(struct ledger *l, const char *hex, const char *kind, struct ledger_entry *ret,
 	      struct err *err) MUST_USE;
 /* The bytes of the evidence with this label; -ERR_NOT_FOUND. */
