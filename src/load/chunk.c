@@ -39,44 +39,50 @@ enum want {
 
 struct key {
 	enum at at;
+	size_t n;
 	const char *name;
 	enum want want;
 	enum at inside; /* where a value that is an object or array leads */
 };
 
+/* With its length: this is looked through for every member of every event. */
+#define KEY(at, name, want, inside)                                                                \
+	{                                                                                          \
+		at, sizeof(name) - 1, name, want, inside                                           \
+	}
 static const struct key keys[] = {
-	{ AT_TOP, "choices", W_CHOICES, AT_CHOICES },
-	{ AT_TOP, "usage", W_USAGE, AT_USAGE },
-	{ AT_TOP, "error", W_ERROR, AT_OTHER },
-	{ AT_TOP, "object", W_OBJECT, AT_OTHER },
-	{ AT_TOP, "type", W_TYPE, AT_OTHER },
-	{ AT_TOP, "delta", W_DELTA, AT_OTHER },
-	{ AT_TOP, "response", W_NONE, AT_RESPONSE },
-	{ AT_TOP, "data", W_DATA, AT_OTHER },
-	{ AT_RESPONSE, "usage", W_USAGE, AT_USAGE },
-	{ AT_RESPONSE, "error", W_ERROR, AT_OTHER },
-	{ AT_CHOICE, "delta", W_NONE, AT_DELTA },
-	{ AT_CHOICE, "message", W_NONE, AT_DELTA },
-	{ AT_CHOICE, "text", W_CONTENT, AT_OTHER },
-	{ AT_CHOICE, "finish_reason", W_FINISH, AT_OTHER },
-	{ AT_DELTA, "content", W_CONTENT, AT_OTHER },
-	{ AT_DELTA, "reasoning_content", W_REASONING, AT_OTHER },
-	{ AT_DELTA, "reasoning", W_REASONING, AT_OTHER },
-	{ AT_DELTA, "tool_calls", W_NONE, AT_TOOLS },
-	{ AT_DELTA, "function_call", W_NONE, AT_FUNCTION },
-	{ AT_TOOL, "function", W_NONE, AT_FUNCTION },
-	{ AT_FUNCTION, "name", W_TOOL_TEXT, AT_OTHER },
-	{ AT_FUNCTION, "arguments", W_TOOL_TEXT, AT_OTHER },
-	{ AT_USAGE, "completion_tokens", W_COMPLETION_TOKENS, AT_OTHER },
-	{ AT_USAGE, "output_tokens", W_COMPLETION_TOKENS, AT_OTHER },
-	{ AT_USAGE, "prompt_tokens", W_PROMPT_TOKENS, AT_OTHER },
-	{ AT_USAGE, "input_tokens", W_PROMPT_TOKENS, AT_OTHER },
-	{ AT_USAGE, "prompt_tokens_details", W_NONE, AT_PROMPT_DETAILS },
-	{ AT_USAGE, "input_tokens_details", W_NONE, AT_PROMPT_DETAILS },
-	{ AT_USAGE, "completion_tokens_details", W_NONE, AT_COMPLETION_DETAILS },
-	{ AT_USAGE, "output_tokens_details", W_NONE, AT_COMPLETION_DETAILS },
-	{ AT_PROMPT_DETAILS, "cached_tokens", W_CACHED, AT_OTHER },
-	{ AT_COMPLETION_DETAILS, "reasoning_tokens", W_REASONING_TOKENS, AT_OTHER },
+	KEY(AT_TOP, "choices", W_CHOICES, AT_CHOICES),
+	KEY(AT_TOP, "usage", W_USAGE, AT_USAGE),
+	KEY(AT_TOP, "error", W_ERROR, AT_OTHER),
+	KEY(AT_TOP, "object", W_OBJECT, AT_OTHER),
+	KEY(AT_TOP, "type", W_TYPE, AT_OTHER),
+	KEY(AT_TOP, "delta", W_DELTA, AT_OTHER),
+	KEY(AT_TOP, "response", W_NONE, AT_RESPONSE),
+	KEY(AT_TOP, "data", W_DATA, AT_OTHER),
+	KEY(AT_RESPONSE, "usage", W_USAGE, AT_USAGE),
+	KEY(AT_RESPONSE, "error", W_ERROR, AT_OTHER),
+	KEY(AT_CHOICE, "delta", W_NONE, AT_DELTA),
+	KEY(AT_CHOICE, "message", W_NONE, AT_DELTA),
+	KEY(AT_CHOICE, "text", W_CONTENT, AT_OTHER),
+	KEY(AT_CHOICE, "finish_reason", W_FINISH, AT_OTHER),
+	KEY(AT_DELTA, "content", W_CONTENT, AT_OTHER),
+	KEY(AT_DELTA, "reasoning_content", W_REASONING, AT_OTHER),
+	KEY(AT_DELTA, "reasoning", W_REASONING, AT_OTHER),
+	KEY(AT_DELTA, "tool_calls", W_NONE, AT_TOOLS),
+	KEY(AT_DELTA, "function_call", W_NONE, AT_FUNCTION),
+	KEY(AT_TOOL, "function", W_NONE, AT_FUNCTION),
+	KEY(AT_FUNCTION, "name", W_TOOL_TEXT, AT_OTHER),
+	KEY(AT_FUNCTION, "arguments", W_TOOL_TEXT, AT_OTHER),
+	KEY(AT_USAGE, "completion_tokens", W_COMPLETION_TOKENS, AT_OTHER),
+	KEY(AT_USAGE, "output_tokens", W_COMPLETION_TOKENS, AT_OTHER),
+	KEY(AT_USAGE, "prompt_tokens", W_PROMPT_TOKENS, AT_OTHER),
+	KEY(AT_USAGE, "input_tokens", W_PROMPT_TOKENS, AT_OTHER),
+	KEY(AT_USAGE, "prompt_tokens_details", W_NONE, AT_PROMPT_DETAILS),
+	KEY(AT_USAGE, "input_tokens_details", W_NONE, AT_PROMPT_DETAILS),
+	KEY(AT_USAGE, "completion_tokens_details", W_NONE, AT_COMPLETION_DETAILS),
+	KEY(AT_USAGE, "output_tokens_details", W_NONE, AT_COMPLETION_DETAILS),
+	KEY(AT_PROMPT_DETAILS, "cached_tokens", W_CACHED, AT_OTHER),
+	KEY(AT_COMPLETION_DETAILS, "reasoning_tokens", W_REASONING_TOKENS, AT_OTHER),
 };
 
 struct walk {
@@ -327,7 +333,8 @@ static const struct key *find_key(enum at at, struct sv name)
 		name = (struct sv){ plain, chunk_unescape(name, plain) };
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (keys[i].at == at && sv_is(name, keys[i].name))
+		if (keys[i].at == at && keys[i].n == name.n &&
+		    memcmp(keys[i].name, name.p, name.n) == 0)
 			return &keys[i];
 	return NULL;
 }
