@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/diagnose_case.h"
 #include "diagnose/diagnose.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +15,15 @@
 enum { PIECE = 1 << 20, CATALOGUE_MAX = 4 << 20, WINDOW_LOG_MAX = 27, NOTE_EVERY = 64 };
 
 struct diagnose_conf {
-	bool all;
-	const char *good, *catalogue;
+	bool all, without_probes;
+	const char *good, *catalogue, *recorded;
 };
 
 static const struct opt diagnose_opts[] = {
+	OPT(diagnose_conf, recorded, .name = "case", .arg = "FILE", .type = OPT_TEXT,
+	    .help = "a recorded comparison instead of logs: verdict, cause, trigger, owner"),
+	OPT(diagnose_conf, without_probes, .name = "without-probes", .type = OPT_FLAG,
+	    .help = "leave the probes of the comparison aside"),
 	OPT(diagnose_conf, good, .name = "good", .arg = "LOG", .type = OPT_TEXT,
 	    .help = "a log of a run that was well: what it has too explains little"),
 	OPT(diagnose_conf, catalogue, .name = "catalogue", .arg = "FILE", .type = OPT_TEXT,
@@ -185,6 +190,20 @@ static int diagnose_run(struct cli *cli, const void *conf, json_t *v, struct err
 
 	json_put(v, "logs", logs);
 	TRY(catalogue(c, &all, err));
+	if (c->recorded && (cli->args.n || c->good))
+		return bail(err, ERR_USAGE, "--case takes no logs");
+	if (c->recorded) {
+		json_t *answer = NULL;
+		int rc = diagnose_case_value(c->recorded, c->without_probes, &all, &answer, err);
+
+		json_put(v, "case", answer);
+		return rc;
+	}
+	if (!cli->args.n) {
+		bail(err, ERR_USAGE, "'twice diagnose' needs LOG... or --case FILE");
+		err_hint(err, "See 'twice diagnose --help'.");
+		return -ERR_USAGE;
+	}
 	if (c->good)
 		TRY(scan_log(cli, &all, c->good, &good, err));
 	for (size_t i = 0; i < cli->args.n; i++) {
@@ -296,7 +315,7 @@ static void others(const json_t *v, struct str *out)
 	}
 }
 
-static void diagnose_text(const json_t *v, struct str *out)
+static void logs_text(const json_t *v, struct str *out)
 {
 	const json_t *d = json_object_get(v, "decision"), *layers = json_object_get(d, "layers");
 	const json_t *reasons = json_object_get(d, "reasons"), *logs = json_object_get(v, "logs");
@@ -324,11 +343,20 @@ static void diagnose_text(const json_t *v, struct str *out)
 	others(v, out);
 }
 
+static void diagnose_text(const json_t *v, struct str *out)
+{
+	const json_t *answer = json_object_get(v, "case");
+
+	if (answer)
+		diagnose_case_text(answer, out);
+	else
+		logs_text(v, out);
+}
+
 const struct cmd cmd_diagnose = {
 	.name = "diagnose",
 	.group = GROUP_READ,
-	.args = "LOG...",
-	.min_args = 1,
+	.args = "[LOG...]",
 	.max_args = 1000,
 	.help = "find out from logs which layer is at fault",
 	.about = "Exit 0: a layer is named; 2: undetermined.",

@@ -610,7 +610,10 @@ static bool rule_only(struct scene *s)
 	product = part_product(change_name(t->change));
 	s->d->trigger = xstrdup(change_name(t->change));
 	scene_field(s, change_name(t->change));
-	strs_addf(&s->d->reasons, "%s is the only component that changed since the accepted run",
+	strs_addf(&s->d->reasons,
+		  s->d->suspects.n > 1
+			  ? "%s is the only change that no probe cleared"
+			  : "%s is the only component that changed since the accepted run",
 		  w);
 	if (bundle && !narrowed && t->part->carries) {
 		strs_addf(&s->d->reasons,
