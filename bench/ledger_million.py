@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tests', 'lib'))
@@ -30,15 +31,16 @@ def measure(q, args):
 
 
 def main():
-    q = quick.Quick()
+    q = quick.Quick(folder=tempfile.mkdtemp(prefix='twice-million-'))
     q.accepted(100)
     start = time.monotonic()
     subprocess.run([FILL, 'fill', q.path('.twice'), str(COUNT)], check=True, stdout=subprocess.DEVNULL)
+    sys.stdout.reconfigure(line_buffering=True)
     print('a ledger of %d entries, filled in %.0f s' % (COUNT, time.monotonic() - start))
     print('%-36s %10s %10s  %s' % ('command', 'seconds', 'peak MiB', 'exit'))
     for args in (('check',), ('log',), ('log', '--verdict', 'accepted'), ('log', '--since', '1 h'),
                  ('show', str(COUNT // 2)), ('run',), ('accept',), ('verify', '--skip-evidence'),
-                 ('export', q.path('out'))):
+                 ('export', '--format', 'folder', '--out', q.path('out'))):
         for again in range(2):
             shutil.rmtree(q.path('out'), ignore_errors=True)
             took, peak, code = measure(q, args)

@@ -85,13 +85,17 @@ enum ledger_severity ledger_report_worst(const struct ledger_report *r)
 
 void find(struct verifying *v, enum ledger_code code, uint64_t seq, const char *fmt, ...)
 {
-	struct ledger_finding *f = VEC_ADD(v->report);
 	struct str s CLEANUP(str_release) = { 0 };
+	struct ledger_finding *f;
 	va_list ap;
 
+	/* One clock that was set back once makes a note of each of a million entries. */
+	if (codes[code].severity == LEDGER_NOTE && v->notes[code]++ >= NOTES_MOST)
+		return;
 	va_start(ap, fmt);
 	str_vaddf(&s, fmt, ap);
 	va_end(ap);
+	f = VEC_ADD(v->report);
 	*f = (struct ledger_finding){ code, codes[code].severity, seq, text_clean(sv_str(&s)) };
 }
 
@@ -109,12 +113,25 @@ static int by_step(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
+static void not_kept(struct verifying *v)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(v->notes); i++) {
+		size_t more = v->notes[i] > NOTES_MOST ? v->notes[i] - NOTES_MOST : 0;
+
+		if (!more)
+			continue;
+		v->notes[i] = 0;
+		find(v, (enum ledger_code)i, UINT64_MAX, "%zu more of these", more);
+	}
+}
+
 void report_settle(struct verifying *v)
 {
 	struct ledger_report *r = v->report;
 	bool broken = false;
 	size_t n = 0;
 
+	not_kept(v);
 	if (r->n > 1)
 		qsort(r->v, r->n, sizeof(*r->v), by_step);
 	for (size_t i = 0; i < r->n; i++) {

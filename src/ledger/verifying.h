@@ -51,6 +51,8 @@ struct signed_leaf {
 	bool used;
 };
 
+#define NOTES_MOST 1000
+
 struct verifying {
 	const struct ledger_verify_conf *conf;
 	struct ledger_report *report;
@@ -70,10 +72,11 @@ struct verifying {
 		size_t n, room;
 	} nodes;
 	uint8_t prev[SHA256_LEN];
-	uint64_t expect;        /* the next seq */
-	int64_t last_at, at_ms; /* the latest so far; that of the entry before */
-	bool nothing;           /* there is no log: no store, or one without a table */
-	bool stopped;           /* at a fault of the chain: nothing after it can be judged */
+	uint64_t expect;                   /* the next seq */
+	int64_t last_at, at_ms;            /* the latest so far; that of the entry before */
+	size_t notes[LEDGER_WITHHELD + 1]; /* of each code: NOTES_MOST are kept */
+	bool nothing;                      /* there is no log: no store, or one without a table */
+	bool stopped; /* at a fault of the chain: nothing after it can be judged */
 
 	struct ledger_keys keys;
 	struct note_keys vkeys;
