@@ -6,15 +6,40 @@
 #include "base/err.h"
 #include "cli/find.h"
 #include "cli/text.h"
+#include "cli/why_pack.h"
 #include <math.h>
+
+struct why_conf {
+	const char *pack;
+};
+
+static const struct opt why_opts[] = {
+	OPT(why_conf, pack, .name = "pack", .arg = "FILE", .type = OPT_TEXT,
+	    .help = "write the evidence for the owner: a folder, or FILE.tar.zst"),
+	{ 0 },
+};
+
+static int packing(struct cli *cli, const struct ledger_entry *verdict, const char *to, json_t *v,
+		   struct err *err)
+{
+	struct strs files CLEANUP(strs_release) = { 0 };
+	json_t *a = json_array();
+
+	json_put_str(v, "pack", to);
+	json_put(v, "packed", a);
+	TRY(why_pack(cli, verdict, to, &files, err));
+	for (size_t i = 0; i < files.n; i++)
+		json_put_line(a, "%s", files.v[i]);
+	return 0;
+}
 
 static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err)
 {
 	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
 	const json_t *reps;
+	const struct why_conf *c = conf;
 	json_t *values = json_array();
 
-	(void)conf;
 	json_put(v, "repetitions", values);
 	TRY(find_verdict(cli, cli->args.n ? cli->args.v[0] : NULL, &e, err));
 	json_put_str(v, "entry", e.ref.hex);
@@ -52,6 +77,8 @@ static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 						  json_object_get(r.body, "measured")));
 		}
 	}
+	if (c->pack)
+		TRY(packing(cli, &e, c->pack, v, err));
 	return 0;
 }
 
@@ -123,10 +150,13 @@ static void what_next(const json_t *body, struct str *out)
 	const char *code = json_str_or(json_object_get(body, "decision"), "verdict", "");
 
 	if (streq(code, "rejected"))
-		str_add(out, "\n  what would change it: a stack whose repetitions stay inside the "
-			     "margins above\n"
-			     "  what to do: 'twice diff' shows the change, 'twice rollback' goes "
-			     "back to what was accepted\n");
+		str_add(out,
+			"\n  what would change it: a stack whose repetitions stay inside the "
+			"margins above\n"
+			"  what to do: 'twice diff' shows the change, 'twice bisect' finds the "
+			"component, 'twice rollback'\n"
+			"  goes back to what was accepted, 'twice why --pack FILE' collects the "
+			"evidence for the owner\n");
 	else if (streq(code, "inconclusive"))
 		str_add(out, "\n  what would change it: more repetitions ('twice run' goes on), or "
 			     "a wider margin in the "
@@ -148,6 +178,11 @@ static void why_text(const json_t *v, struct str *out)
 	for (size_t i = 0; i < json_array_size(numbers); i++)
 		plot(json_object_get(v, "repetitions"), json_array_get(numbers, i), out);
 	what_next(body, out);
+	if (json_str_or(v, "pack", NULL))
+		str_addf(out,
+			 "\n  evidence for the owner: %s (%zu files); look through it before "
+			 "you publish it\n",
+			 json_str_or(v, "pack", ""), json_array_size(json_object_get(v, "packed")));
 }
 
 const struct cmd cmd_why = {
@@ -157,6 +192,8 @@ const struct cmd cmd_why = {
 	.max_args = 1,
 	.help = "explain a verdict",
 	.flags = CMD_CONTRACT | CMD_LEDGER_NEED,
+	.opts = why_opts,
+	.conf_size = sizeof(struct why_conf),
 	.run = why_run,
 	.text = why_text,
 };

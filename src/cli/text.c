@@ -76,6 +76,10 @@ static void suspects(const json_t *d, struct str *out)
 		return;
 	str_addf(out, "\n  symptom: %s; attribution: %s\n", json_str_or(d, "symptom", ""),
 		 json_str_or(d, "confidence", ""));
+	if (json_str_or(d, "component", NULL))
+		str_addf(out, "  cause: %s, layer %s (owner: %s); trigger: %s\n",
+			 json_str_or(d, "component", ""), json_str_or(d, "layer", ""),
+			 json_str_or(d, "owner", ""), json_str_or(d, "trigger", "unknown"));
 	for (size_t i = 0; i < json_array_size(a) && i < 5; i++) {
 		const json_t *s = json_array_get(a, i);
 
