@@ -74,7 +74,7 @@ bench: ## measure our own speed
 	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose --num-processes 1
 
 bench-load: ## goals of the load engine, against other clients, interleaved
-	@tools/setup demo
+	@tools/setup bench
 	@tools/configure $(BUILD) $(MESON_OPTIONS)
 	@$(QUIET_NINJA) $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose --num-processes 1 load

