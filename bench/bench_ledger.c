@@ -84,6 +84,7 @@ static double appends(struct ledger *l, size_t n, size_t batch)
 {
 	struct ledger_new *e = xcalloc(batch, sizeof(*e));
 	json_t **bodies = xcalloc(batch, sizeof(json_t *));
+	int64_t now = clock_wall_ms();
 	struct err err = ERR_INIT;
 	int64_t from;
 
@@ -93,7 +94,7 @@ static double appends(struct ledger *l, size_t n, size_t batch)
 					    .body = bodies[i],
 					    .by_id = "bench",
 					    .role = "machine",
-					    .at_ms = clock_wall_ms() };
+					    .at_ms = now };
 	}
 	from = clock_ns();
 	for (size_t i = 0; i < n; i += batch)
