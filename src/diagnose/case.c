@@ -134,6 +134,45 @@ static void put_component(struct stack *s, const char *key, const json_t *value)
 	}
 }
 
+/* {"n1": "5.11", "n2": "5.14"}: one version by node. The one that all have, or all of them. */
+static char *by_node(const json_t *o)
+{
+	struct str s = { 0 };
+	AUTO_FREE char *first = NULL;
+	bool same = true;
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)o, key, v)
+	{
+		AUTO_FREE char *one = scalar(v);
+
+		if (!one) {
+			str_release(&s);
+			return NULL;
+		}
+		same &= !first || streq(first, one);
+		str_addf(&s, "%s%s=%s", s.n ? " " : "", key, one);
+		if (!first)
+			first = STEAL(one);
+	}
+	if (first && same) {
+		str_release(&s);
+		return STEAL(first);
+	}
+	return str_steal(&s);
+}
+
+static bool put_by_node(struct stack *s, const char *name, const json_t *o)
+{
+	AUTO_FREE char *text = part_of(name)->kind == PART_VERSION ? by_node(o) : NULL;
+	AUTO_JSON json_t *value = text && *text ? json_string(text) : NULL;
+
+	if (value)
+		put_component(s, name, value);
+	return value != NULL;
+}
+
 static void flatten(struct stack *s, const char *lead, const json_t *o)
 {
 	const char *key;
@@ -143,10 +182,10 @@ static void flatten(struct stack *s, const char *lead, const json_t *o)
 	{
 		AUTO_FREE char *name = *lead ? xasprintf("%s.%s", lead, key) : xstrdup(key);
 
-		if (json_is_object(v))
-			flatten(s, name, v);
-		else
+		if (!json_is_object(v))
 			put_component(s, name, v);
+		else if (!put_by_node(s, name, v))
+			flatten(s, name, v);
 	}
 }
 

@@ -226,8 +226,6 @@ static bool can_be_trigger(const struct lead *l)
 	switch (l->part->kind) {
 	case PART_STATE:
 	case PART_COUNT:
-	case PART_WORK:
-	case PART_LIMIT:
 		return false;
 	case PART_WRAPPER:
 		return !l->wrapper;
@@ -239,7 +237,7 @@ static bool can_be_trigger(const struct lead *l)
 static void leads_make(struct scene *s)
 {
 	const struct changes *c = s->in->changes;
-	bool inside = false;
+	bool inside = false, any = false;
 
 	for (size_t i = 0; i < c->n; i++) {
 		struct lead l = { .change = &c->v[i], .part = part_of(change_name(&c->v[i])) };
@@ -259,7 +257,11 @@ static void leads_make(struct scene *s)
 
 		l->wrapper = l->part->kind == PART_WRAPPER && inside;
 		l->suspect = can_be_trigger(l);
+		any |= l->suspect;
 	}
+	/* States follow from other changes; when there is none, they are what there is. */
+	for (size_t i = 0; !any && i < s->leads.n; i++)
+		s->leads.v[i].suspect = s->leads.v[i].part->kind == PART_STATE;
 }
 
 /* What moved and what did not, by the kind of evidence that it is. */

@@ -530,6 +530,10 @@ static bool rule_sign(struct scene *s)
 		return caller_or_callee(s, g);
 	if (g->role == ROLE_GENERIC && !t)
 		return false;
+	/* What moved is of the layer that changed, and the line speaks of another: a consequence. */
+	if (!t && s->only && s->domain_metric && (s->domain & 1u << s->only->layer) &&
+	    !(s->domain & 1u << g->layer))
+		return false;
 	/* A library's complaint does not explain what another one's evidence shows. */
 	if (!t && s->n_suspects && !is_place(g->layer) && g->role != ROLE_CAUSE)
 		return false;
@@ -600,6 +604,7 @@ static bool rule_only(struct scene *s)
 		return false;
 	l = t->layer;
 	bundle = l == CL_RUNTIME || t->part->kind == PART_WRAPPER;
+	narrowed = bundle && s->domain_metric && (s->domain & 1u << l);
 	if (bundle && s->domain)
 		for (size_t i = 0; i < CL_N && !narrowed; i++)
 			if (s->domain & 1u << i && t->part->carries & 1u << i) {

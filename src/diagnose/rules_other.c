@@ -40,8 +40,8 @@ bool rule_void(struct scene *s)
 			/* Asked for as the label says and not done: whoever should have done it. */
 			l = asked ? part_of(c->name)->layer : CL_APPLICATION;
 			scene_set(s, l,
-				  label ? xasprintf("label of %s", what)
-					: xasprintf("%s in effect", what),
+				  label && !asked ? xasprintf("label of %s", what)
+						  : xasprintf("%s in effect", what),
 				  c->name, DIAGNOSIS_HIGH, "label, request and effect differ");
 			scene_owner(s, label && !asked ? scene_owner_of(s, NULL, CL_APPLICATION)
 						       : scene_owner_of(s, c->name, l));

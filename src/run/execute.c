@@ -176,6 +176,8 @@ static void attribution(struct going *g, const struct verdict *v, json_t *body)
 		return;
 	in.owners = &g->env->contract->stack.owners;
 	in.outcomes = &g->judge.outcomes;
+	in.before = &g->before;
+	in.after = &g->stack;
 	diagnose(&in, &d);
 	json_put(body, "attribution", diagnosis_to_json(&d));
 }

@@ -102,6 +102,22 @@ static void wrong_answers_are_not_called_slow(void)
 	CHECK_INT(s.d.symptom, SYMPTOM_WRONG);
 }
 
+static void whatever_changed_alone_is_a_suspect(void)
+{
+	static const char *const names[] = { "prompts", "threshold", "free_disk", "python",
+					     "data" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct scene s CLEANUP(scene_release) = { 0 };
+
+		change(&s, CL_APPLICATION, names[i], "1", "2");
+		reason(&s, "regressed", "ttft.p50");
+		solve(&s, NULL);
+		CHECK_INT(s.d.suspects.n, 1);
+		CHECK_STR(s.d.trigger, names[i]);
+	}
+}
+
 static void what_came_together_is_one_suspect(void)
 {
 	struct scene s CLEANUP(scene_release) = { 0 };
@@ -115,6 +131,6 @@ static void what_came_together_is_one_suspect(void)
 	CHECK_INT(s.d.confidence, DIAGNOSIS_MEDIUM);
 }
 
-TEST_MAIN(TEST(what_came_together_is_one_suspect), TEST(the_only_change_is_the_suspect),
-	  TEST(without_a_change_it_is_undetermined), TEST(the_symptom_ranks_the_layers),
-	  TEST(wrong_answers_are_not_called_slow))
+TEST_MAIN(TEST(whatever_changed_alone_is_a_suspect), TEST(what_came_together_is_one_suspect),
+	  TEST(the_only_change_is_the_suspect), TEST(without_a_change_it_is_undetermined),
+	  TEST(the_symptom_ranks_the_layers), TEST(wrong_answers_are_not_called_slow))
