@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several clients on one schedule, here or on other nodes: each is this program with --shard I/N and
- * writes its raw samples into a folder that all of them see; the merge is exact.
+ * Several clients on one schedule, here or on other nodes: each is this program with --shard I/N
+ * and writes its raw samples into a folder that all of them see; the merge is exact.
  */
 #include "cli/load_parts.h"
 

@@ -288,7 +288,7 @@ static void handshake(struct loop *l, struct conn *c)
 	}
 }
 
-/* ---- a proxy's tunnel ------------------------------------------------------------------------- */
+/* ---- a proxy's tunnel ------------------------------------------------------------------------ */
 
 static void ask_proxy(struct loop *l, struct conn *c)
 {

@@ -414,7 +414,8 @@ int load_run(const struct load_conf *c, struct load_result *ret, struct err *err
  * X.p95 X.p99 X.max over ok requests, and for ttft and e2e also X.p50.all ... with every failed
  * request as +inf. throughput, throughput.steady (ok requests/s), output_tokens_per_s(.steady),
  * errors (failed / scheduled), goodput (NAN without objectives), answers.match (same / those with a
- * golden answer; a failed request does not match), answers.near (the same, or within the tolerance), requests.scheduled, requests.<outcome>,
+ * golden answer; a failed request does not match), answers.near (the same, or within the
+ * tolerance), requests.scheduled, requests.<outcome>,
  * peak_concurrency. Quantiles are type 7 of all raw samples.
  */
 void load_metrics(const struct load_result *r, struct measurements *ret);

@@ -163,7 +163,7 @@ int llmperf_read(const json_t *list, struct loadgen *g, struct err *err)
 	loadgen_put_samples(r, "tpot", &tpot, "worked out as (latency - ttft) / (tokens - 1)");
 	if (r->failed)
 		strs_addf(&g->notes, "%lld of %lld requests failed: latencies are of the others",
-			  (long long)r->failed, (long long)(r->ok + r->failed));
+			  (long long)r->failed, (long long)r->ok + (long long)r->failed);
 	strs_add(&g->notes,
 		 "its inter_token_latency_s takes in the first token, so it is not read; "
 		 "latencies count from the sending");
