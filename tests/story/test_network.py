@@ -122,11 +122,15 @@ def scene(server, database):
     return relay, q, where
 
 
+def sleepers(q):
+    return [pid for pid, line in quick.processes_in(q.dir) if line.startswith('sleep 600')]
+
+
 def running(q, where, *args):
     """A run that waits inside a repetition."""
     q.write('slow', '600')
     p = q.start('run', '--json', '--ledger', where, *args)
-    quick.wait_for(lambda: os.path.exists(q.path('started')))
+    quick.wait_for(lambda: sleepers(q))   # not the file: it is there a moment before
     return p
 
 
@@ -134,9 +138,8 @@ def go_on(q):
     """The waiting repetition ends, and no other one waits."""
     q.remove('slow')
     q.remove('started')
-    for pid, line in quick.processes_in(q.dir):
-        if line.startswith('sleep 600'):
-            os.kill(pid, 15)
+    for pid in sleepers(q):
+        os.kill(pid, 15)
 
 
 def whole(q, where, server, database, reps=5):
