@@ -99,6 +99,9 @@ static void add_lines(const struct cache *c, bool used, size_t *left, struct str
 
 		if (f->used != used)
 			continue;
+		/* What nobody asked for must not make the file too long for the rest. */
+		if (!used && s->n + strlen(f->value) > CACHE_LIMIT / 2)
+			break;
 		str_addf(s, "%c\t%s\t%lld\t%lld\t%lld\t%lld\t%lld\t%s\n", f->kind, f->key,
 			 (long long)f->id.dev, (long long)f->id.ino, (long long)f->id.size,
 			 (long long)f->id.mtime_ns, (long long)f->id.ctime_ns, f->value);

@@ -23,7 +23,7 @@ struct cache_id {
 	int64_t mtime_ns, ctime_ns;
 };
 struct cache_fact {
-	char kind; /* 'f': file facts, 'p': answer of a program */
+	char kind; /* 'f': file facts, 'p': answer of a program, 'l': of the loader, 'd': dpkg */
 	char *key; /* path, or what was asked */
 	struct cache_id id;
 	char *value; /* no newline */

@@ -62,15 +62,21 @@ void dpkg_parse(struct dpkg *d, struct sv text)
 		qsort(d->v, d->n, sizeof(*d->v), by_name);
 }
 
-void dpkg_free(struct dpkg *d)
+static void clear(struct dpkg *d)
 {
-	if (!d)
-		return;
 	for (size_t i = 0; i < d->n; i++) {
 		free(d->v[i].name);
 		free(d->v[i].arch);
 		free(d->v[i].version);
 	}
+	d->n = 0;
+}
+
+void dpkg_free(struct dpkg *d)
+{
+	if (!d)
+		return;
+	clear(d);
 	for (size_t i = 0; i < d->at_n; i++)
 		free(d->at[i].package);
 	free(d->at);
@@ -80,19 +86,66 @@ void dpkg_free(struct dpkg *d)
 	free(d);
 }
 
+/* The few words of it that are used, on one line: "NAME\tARCH\tVERSION\t" of each. */
+static char *dpkg_line(const struct dpkg *d)
+{
+	struct str s CLEANUP(str_release) = { 0 };
+
+	for (size_t i = 0; i < d->n; i++)
+		str_addf(&s, "%s\t%s\t%s\t", d->v[i].name, d->v[i].arch, d->v[i].version);
+	return str_steal(&s);
+}
+
+static bool dpkg_from_line(struct dpkg *d, const char *line)
+{
+	struct sv rest = sv_of(line), name, arch, version;
+
+	while (rest.n) {
+		if (!sv_split(&rest, '\t', &name) || !sv_split(&rest, '\t', &arch) ||
+		    !sv_split(&rest, '\t', &version))
+			return false;
+		*VEC_ADD(d) = (struct package){ sv_dup(name), sv_dup(arch), sv_dup(version) };
+	}
+	return d->n > 0;
+}
+
+static bool status_id(const struct source *s, struct cache_id *ret)
+{
+	struct stat st;
+
+	if (source_recorded(s) || s->save || stat(STATUS_PATH, &st) < 0)
+		return false;
+	*ret = cache_id_of(&st);
+	return true;
+}
+
 struct dpkg *dpkg_of(struct source *s)
 {
 	AUTO_FREE char *text = NULL;
+	AUTO_FREE char *line = NULL;
+	struct cache_id id, after;
+	bool here = status_id(s, &id);
+	const char *known;
 
 	if (s->dpkg)
 		return s->dpkg;
 	s->dpkg = xcalloc(1, sizeof(*s->dpkg));
+	known = here && s->conf->quick ? cache_get(&s->cache, 'd', STATUS_PATH, &id) : NULL;
+	if (known && dpkg_from_line(s->dpkg, known)) {
+		s->dpkg->there = true;
+		return s->dpkg;
+	}
+	clear(s->dpkg);
 	text = src_text(s, STATUS_PATH, STATUS_LIMIT);
 	s->dpkg->there = text != NULL;
 	if (text)
 		dpkg_parse(s->dpkg, sv_of(text));
 	else
 		s->dpkg->why = xstrdup(s->why);
+	if (here && s->dpkg->n && status_id(s, &after) && memcmp(&id, &after, sizeof(id)) == 0) {
+		line = dpkg_line(s->dpkg);
+		cache_put(&s->cache, 'd', STATUS_PATH, &id, line, s->now_ns);
+	}
 	return s->dpkg;
 }
 

@@ -6,11 +6,13 @@
  * anything beyond the C library. A running process is read from /proc/PID/maps and wins; what both
  * agree on is written alike, so that a later check without a process compares equal.
  */
+#include "base/crypto.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/vec.h"
 #include "capture/dpkg.h"
 #include "capture/libs.h"
+#include "capture/memo.h"
 #include "capture/probes.h"
 #include "readers/readers.h"
 #include <errno.h>
@@ -25,22 +27,28 @@
 struct found {
 	struct libs libs;
 	struct loaded_list names; /* owns the texts that libs points to */
+	struct memo memo;         /* of how they were found */
 };
 
 static void found_release(struct found *f)
 {
 	free(f->libs.v);
 	loaded_list_release(&f->names);
+	memo_release(&f->memo);
 	*f = (struct found){ 0 };
 }
 
 /* ---- extension files of a module ------------------------------------------------------------- */
 
-static void find_extensions(struct source *s, const char *dir, int depth, struct strs *ret)
+static void find_extensions(struct source *s, const char *dir, int depth, struct memo *m,
+			    struct strs *ret)
 {
 	struct strs names CLEANUP(strs_release) = { 0 };
 
-	if (depth > MAX_DEPTH || !src_list(s, dir, &names))
+	if (depth > MAX_DEPTH)
+		return;
+	memo_saw(m, dir);
+	if (!src_list(s, dir, &names))
 		return;
 	for (size_t i = 0; i < names.n && ret->n < MAX_EXTENSIONS; i++) {
 		AUTO_FREE char *path = xasprintf("%s/%s", dir, names.v[i]);
@@ -48,7 +56,7 @@ static void find_extensions(struct source *s, const char *dir, int depth, struct
 		if (str_ends(names.v[i], ".so"))
 			strs_add(ret, path);
 		else if (!strchr(names.v[i], '.') && !streq(names.v[i], "__pycache__"))
-			find_extensions(s, path, depth + 1, ret);
+			find_extensions(s, path, depth + 1, m, ret);
 	}
 }
 
@@ -145,16 +153,29 @@ static bool ask_loader(struct source *s, const char *loader, const char *file, c
 {
 	const char *const argv[] = { loader, "--list", file, NULL };
 	AUTO_FREE char *as = xasprintf("ld-list.%s", name);
-	AUTO_FREE char *text =
-		src_command(s, as, argv, (const char *const *)s->conf->environment.v);
+	struct strs env CLEANUP(strs_release) = { 0 };
 	struct loaded_list list CLEANUP(loaded_list_release) = { 0 };
+	AUTO_FREE char *debug = NULL;
+	AUTO_FREE char *text = NULL;
 
-	if (!text)
+	strs_copy(&env, &s->conf->environment);
+	strs_add(&env, "LD_DEBUG=libs"); /* glibc says on stderr where it looks: ld.so(8) */
+	strs_add(&env, "LD_DEBUG_OUTPUT");
+	text = src_command_both(s, as, argv, (const char *const *)env.v, &debug);
+	memo_saw(&f->memo, file);
+	memo_loader(&f->memo, sv_of(debug ? debug : ""));
+	if (!text) {
+		f->memo.unsure = true;
 		return false;
+	}
 	ld_list_read(sv_of(text), &list);
 	for (size_t i = 0; i < list.n; i++)
 		if (list.v[i].path)
 			add_lib(s, f, path_base(list.v[i].name), list.v[i].path);
+	/* Also those that an answer before gave already. */
+	for (size_t i = 0; i < list.n; i++)
+		if (list.v[i].path)
+			memo_saw(&f->memo, list.v[i].path);
 	return list.n > 0;
 }
 
@@ -167,10 +188,11 @@ static void ask_for_module(struct source *s, const char *loader, const struct py
 
 	if (!where || str_ends(where, ".py"))
 		return;
-	find_extensions(s, where, 0, &files);
+	find_extensions(s, where, 0, &f->memo, &files);
 	for (size_t i = 0; i < files.n && asked < MAX_ASKED; i++) {
 		AUTO_FREE char *name = NULL;
 
+		memo_saw(&f->memo, files.v[i]);
 		/* A recorded machine keeps only the files that were asked for. */
 		if (!source_recorded(s) && !adds_needs(files.v[i], seen))
 			continue;
@@ -179,6 +201,68 @@ static void ask_for_module(struct source *s, const char *loader, const struct py
 		(void)ask_loader(s, loader, files.v[i], name, f);
 		asked++;
 	}
+}
+
+/*
+ * Everything the answer depends on that is no file: what is asked, the variables that the loader
+ * reads, and the machine since its start (which of the hwcaps folders it takes). NULL: not known.
+ */
+static char *question(struct source *s, const char *loader, const struct python *p)
+{
+	static const char *const globs[] = { "LD_*", "GLIBC_TUNABLES=*" };
+	AUTO_FREE char *boot = src_line(s, "/proc/sys/kernel/random/boot_id");
+	struct str q CLEANUP(str_release) = { 0 };
+	char hex[SHA256_HEX];
+
+	if (!boot)
+		return NULL;
+	str_addf(&q, "%s\n%s\n%s\n%s\n", boot, loader, p->exe, s->conf->dir ? s->conf->dir : "");
+	for (size_t i = 0; i < s->env.n; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(globs); k++)
+			if (glob_match(globs[k], sv_of(s->env.v[i])))
+				str_addf(&q, "%s\n", s->env.v[i]);
+	for (size_t i = 0; i < s->conf->modules.n; i++) {
+		AUTO_FREE char *where = python_module(s, p, s->conf->modules.v[i]);
+
+		str_addf(&q, "%s\n%s\n", s->conf->modules.v[i], where ? where : "");
+	}
+	sha256_hex(q.p, q.n, hex);
+	return xstrdup(hex);
+}
+
+static bool recall(struct source *s, const char *loader, const struct python *p, struct found *f)
+{
+	struct loaded_list list CLEANUP(loaded_list_release) = { 0 };
+	AUTO_FREE char *key = NULL;
+	const char *text;
+
+	f->memo.before_ns = s->now_ns - 2 * NS_PER_S;
+	if (!s->conf->quick || source_recorded(s))
+		return false;
+	key = question(s, loader, p);
+	text = key ? cache_get(&s->cache, 'l', key, &(struct cache_id){ 0 }) : NULL;
+	if (!text || !memo_read(text, &list))
+		return false;
+	for (size_t i = 0; i < list.n; i++)
+		add_lib(s, f, list.v[i].name, list.v[i].path);
+	return f->libs.n > 0;
+}
+
+static void remember(struct source *s, const char *loader, const struct python *p, struct found *f)
+{
+	AUTO_FREE char *key =
+		source_recorded(s) || src_cancelled(s) ? NULL : question(s, loader, p);
+	AUTO_FREE char *text = NULL;
+
+	if (!key)
+		return;
+	memo_saw(&f->memo, loader);
+	memo_saw(&f->memo, "/etc/ld.so.preload");
+	for (size_t i = 0; i < f->libs.n; i++)
+		memo_lib(&f->memo, f->libs.v[i].name, f->libs.v[i].path);
+	text = memo_text(&f->memo);
+	if (text)
+		cache_put(&s->cache, 'l', key, &(struct cache_id){ 0 }, text, s->now_ns);
 }
 
 static bool predict(struct source *s, struct found *f)
@@ -190,10 +274,15 @@ static bool predict(struct source *s, struct found *f)
 	if (!s->conf->python || !python_find(s, &p))
 		return false;
 	loader = loader_of(s);
-	if (!loader || !ask_loader(s, loader, p.exe, "python", f))
+	if (!loader)
+		return false;
+	if (recall(s, loader, &p, f))
+		return true;
+	if (!ask_loader(s, loader, p.exe, "python", f))
 		return false;
 	for (size_t i = 0; i < s->conf->modules.n && !src_cancelled(s); i++)
 		ask_for_module(s, loader, &p, s->conf->modules.v[i], &seen, f);
+	remember(s, loader, &p, f);
 	return true;
 }
 

@@ -344,6 +344,14 @@ static char *recorded_command(struct source *s, const char *name, const char *pr
 char *src_command(struct source *s, const char *name, const char *const *argv,
 		  const char *const *env)
 {
+	AUTO_FREE char *said = NULL;
+
+	return src_command_both(s, name, argv, env, &said);
+}
+
+char *src_command_both(struct source *s, const char *name, const char *const *argv,
+		       const char *const *env, char **ret_err)
+{
 	struct proc_done done CLEANUP(proc_done_release) = { 0 };
 	int64_t limit = s->conf->command_limit_ns;
 	struct proc_spec spec = {
@@ -356,6 +364,7 @@ char *src_command(struct source *s, const char *name, const char *const *argv,
 	};
 	struct err err = ERR_INIT;
 
+	*ret_err = NULL;
 	if (source_recorded(s))
 		return recorded_command(s, name, argv[0]);
 	if (proc_run(&spec, &done, &err) < 0) {
@@ -370,6 +379,8 @@ char *src_command(struct source *s, const char *name, const char *const *argv,
 		src_why(s, "%s: %s", argv[0], how);
 		return NULL;
 	}
+	if (!done.err_cut)
+		*ret_err = str_steal(&done.err);
 	return str_steal(&done.out);
 }
 

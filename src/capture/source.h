@@ -59,6 +59,10 @@ const struct facts *src_facts(struct source *s, const char *path);
  * NAME is its file in a recorded machine. argv[0] by PATH. env: "K=V" list or NULL. */
 char *src_command(struct source *s, const char *name, const char *const *argv,
 		  const char *const *env);
+/* The same, and what it wrote to stderr; caller frees both. *ret_err is NULL when that is not
+ * known in full. */
+char *src_command_both(struct source *s, const char *name, const char *const *argv,
+		       const char *const *env, char **ret_err);
 /* A variable of the workload's environment; NULL: not set. */
 const char *src_env(const struct source *s, const char *name);
 bool src_cancelled(const struct source *s);
