@@ -203,7 +203,7 @@ static void a_search_ends_at_the_capacity(void)
 	    "800ms", "--objective", "ttft<=200ms", "--share", "80%", "--client-lag", "5s",
 	    url_of(&f));
 	s = json_object_get(r.v, "search");
-	CHECK_INT(r.status, 0);
+	CHECK_TIME(r.status, 0, 0); /* 2: not fit to say */
 	CHECK_STR(json_str_or(s, "end", ""), "found");
 	highest = (double)json_int_or(s, "highest_rate_e6", 0) / 1e6;
 	lost = (double)json_int_or(s, "lost_at_e6", 0) / 1e6;
@@ -220,7 +220,7 @@ static void a_search_ends_at_the_capacity(void)
 	/* Objectives that no rate keeps, and none to keep. */
 	RUN(&r, "--search", "--prompt", "hi", "--rate", "80", "--requests", "5", "--objective",
 	    "ttft<=1ms", "--client-lag", "5s", url_of(&f));
-	CHECK_INT(r.status, 1);
+	CHECK_TIME(r.status, 1, 1);
 	CHECK_STR(json_str_or(json_object_get(r.v, "search"), "end", ""), "all_lost");
 	done(&r);
 	RUN(&r, "--search", "--prompt", "hi", url_of(&f));
