@@ -123,7 +123,8 @@ def llama_cpp(args, tap, model, folder):
     s = Server([args.python, os.path.join(HERE, 'serve_llamacpp.py'), model, '4'],
                os.path.join(folder, 'llamacpp.log'))
     try:
-        url = 'http://127.0.0.1:' + s.wait(r'^port (\d+)$').group(1)
+        # What it prints and what it logs come in one file, and one may stand inside the other.
+        url = s.wait(r'listening on (http://127\.0\.0\.1:\d+)').group(1)
         ways = (('chat', ()), ('completions', ('--endpoint', 'completions')),
                 ('responses', ('--endpoint', 'responses')),
                 ('whole answers', ('--no-stream',)), ('closed loop of 4', (
