@@ -194,7 +194,7 @@ static int unsent(const struct loop *l, const struct conn *c, char *tail, size_t
 		  struct iovec v[3])
 {
 	const struct wire *w = c->wire;
-	int tail_n = snprintf(tail, room, "X-Request-Id: twice-%s%u\r\n\r\n",
+	int tail_n = snprintf(tail, room, "Twice-Request-Id: twice-%s%u\r\n\r\n",
 			      l->phase->warming ? "w" : "", c->req);
 	struct iovec all[3] = { { w->head, w->head_n },
 				{ tail, (size_t)tail_n },

@@ -6,7 +6,7 @@
  *	            [--tls CERT KEY]
  *
  * Prints "port N" and serves until its standard input ends. Any POST is answered by the script,
- * whose turns go round; a path that begins with "/s/SCRIPT/" has its own. "X-Request-Id" names the
+ * whose turns go round; a path that begins with "/s/SCRIPT/" has its own. "...Request-Id" names the
  * request in:
  *
  *	GET  /truth {"requests":..,"connections":..,"active_max":..,"aborted":..,"repeated":..} GET
@@ -447,7 +447,7 @@ static void choose_script(struct conn *c, const char *path)
 static void one_request(struct conn *c, const char *path, const char *head, const char *body,
 			size_t body_n)
 {
-	const char *id = find_header(head, "\r\nX-Request-Id: ");
+	const char *id = find_header(head, "Request-Id: ");
 	const char *ask = strstr(body, "\"max_tokens\":");
 
 	choose_script(c, path);
