@@ -100,8 +100,8 @@ static void check_other(const uint8_t *data, const struct seen *ours)
 	(void)http_parser_execute(&p, &cb, (const char *)data, ours->used);
 	if (!other.done && HTTP_PARSER_ERRNO(&p) == HPE_OK)
 		(void)http_parser_execute(&p, &cb, NULL, 0);
-	/* A Content-Length given twice alike is ours to take (RFC 9110 8.6), not theirs; so is a tab
-	 * before a chunk's extension (RFC 9112 7.1.1). */
+	/* A Content-Length given twice alike is ours to take (RFC 9110 8.6), not theirs; so is a
+	 * tab before a chunk's extension (RFC 9112 7.1.1). */
 	if ((HTTP_PARSER_ERRNO(&p) == HPE_INVALID_CHUNK_SIZE && memchr(data, '\t', ours->used)) ||
 	    HTTP_PARSER_ERRNO(&p) == HPE_UNEXPECTED_CONTENT_LENGTH ||
 	    HTTP_PARSER_ERRNO(&p) == HPE_INVALID_CONTENT_LENGTH) {

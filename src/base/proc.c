@@ -196,7 +196,8 @@ static NORETURN void child(const struct child_fds *fds, const char *program,
 		(void)sigaction(s, &dfl, NULL);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	/* What our own parent left open (a lock, say) must not live on in a server of ours either. */
+	/* What our own parent left open (a lock, say) must not live on in a server of ours
+	 * either. */
 	(void)close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
 	if (dup2(fds->in, 0) >= 0 && dup2(fds->out, 1) >= 0 && dup2(fds->err, 2) >= 0 &&
 	    (!cwd || chdir(cwd) == 0))

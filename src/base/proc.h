@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Child processes: argv only (never a shell), a process group of their own, a time limit, an output
- * limit, stdout and stderr captured, exit code and signal kept, no descriptor but those three. A child dies with us (PDEATHSIG),
- * and its whole group is ended: SIGTERM, then SIGKILL after the grace time.
+ * limit, stdout and stderr captured, exit code and signal kept, no descriptor but those three. A
+ * child dies with us (PDEATHSIG), and its whole group is ended: SIGTERM, then SIGKILL after the
+ * grace time.
  *
  *	struct proc_spec spec = { .argv = argv, .limit_ns = 10 * NS_PER_S };
  *	struct proc_done done CLEANUP(proc_done_release) = { 0 };

@@ -216,7 +216,8 @@ static void commands(struct pack *p, const json_t *v)
 
 static void octal(char *at, size_t n, uint64_t v)
 {
-	(void)snprintf(at, n, "%0*llo", (int)n - 1, (unsigned long long)v);
+	for (at[--n] = '\0'; n-- > 0; v >>= 3)
+		at[n] = (char)('0' + (v & 7));
 }
 
 /* POSIX ustar: no owner, no time, so that the same evidence gives the same bytes. */

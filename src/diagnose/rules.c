@@ -530,7 +530,8 @@ static bool rule_sign(struct scene *s)
 		return caller_or_callee(s, g);
 	if (g->role == ROLE_GENERIC && !t)
 		return false;
-	/* What moved is of the layer that changed, and the line speaks of another: a consequence. */
+	/* What moved is of the layer that changed, and the line speaks of another: a
+	 * consequence. */
 	if (!t && s->only && s->domain_metric && (s->domain & 1u << s->only->layer) &&
 	    !(s->domain & 1u << g->layer))
 		return false;

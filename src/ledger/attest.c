@@ -71,7 +71,8 @@ static void consider_file(struct covering *c, const char *dir, const char *name)
 		consider(c, (struct sv){ text, n });
 }
 
-/* The files, which hold the newest; the many that the store has kept only when none of them will do. */
+/* The files, which hold the newest; the many that the store has kept only when none of them will
+ * do. */
 static int find_covering(struct covering *c, struct err *err)
 {
 	AUTO_FREE char *anchors = path_join(c->l->dir, LEDGER_ANCHORS);

@@ -321,8 +321,8 @@ static bool only_sessions_missing(const json_t *decision)
 	return n && streq(json_str_or(decision, "verdict", ""), "inconclusive");
 }
 
-/* A later run on the accepted stack that was found as good joins the bank, and so does one that only
- * lacked the sessions which it now brings. One that was rejected, or could not say for another
+/* A later run on the accepted stack that was found as good joins the bank, and so does one that
+ * only lacked the sessions which it now brings. One that was rejected, or could not say for another
  * reason, does not: it would pull what it is measured by towards itself. */
 static int on_later(void *arg, const struct ledger_entry *e, struct err *err)
 {
