@@ -154,7 +154,8 @@ def llama_cpp_python(args, tap, model, folder):
     """Another server in front of the same library; its access log counts the requests."""
     port = free_port()
     s = Server([args.python, '-m', 'llama_cpp.server', '--model', model, '--host', '127.0.0.1',
-                '--port', str(port), '--n_threads', '1', '--n_ctx', '1024'],
+                '--port', str(port), '--n_threads', '1', '--n_ctx', '1024',
+                '--interrupt_requests', 'false'],
                os.path.join(folder, 'python.log'))
     try:
         s.wait(r'Uvicorn running on')
