@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `twice load` as a program: what it prints, writes and exits with. */
+/*
+ * `twice load` as a program: what it prints, writes and exits with. Where a busy machine makes it 2
+ * (the client was not fit to measure), the status stands under CHECK_TIME.
+ */
 #include "proxy.h"
 
 #include "base/file.h"
@@ -155,7 +158,7 @@ static void progress_is_an_object_a_line(void)
 
 	RUN(&r, "--prompt", "hi", "--rate", "30", "--for", "2200ms", "--progress", "json",
 	    "--client-lag", "5s", url_of(&f));
-	CHECK_INT(r.status, 0);
+	CHECK_TIME(r.status, 0, 0);
 	for (char *l = strtok_r(r.said, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
 		json_t *o = json_loads(l, 0, NULL);
 
@@ -182,7 +185,7 @@ static void an_open_loop_has_no_cap_of_its_own(void)
 
 	RUN(&r, "--prompt", "hi", "--arrival", "constant", "--rate", "50", "--requests", "40",
 	    "--client-lag", "5s", url_of(&f));
-	CHECK_INT(r.status, 0);
+	CHECK_TIME(r.status, 0, 0);
 	CHECK(fake_truth(&f, "active_max") >= 15);
 	CHECK_TIME((double)metric(r.v, "ttft.max") / 1e6, 400, 600);
 	done(&r);
@@ -203,7 +206,7 @@ static void a_search_ends_at_the_capacity(void)
 	    "800ms", "--objective", "ttft<=200ms", "--share", "80%", "--client-lag", "5s",
 	    url_of(&f));
 	s = json_object_get(r.v, "search");
-	CHECK_TIME(r.status, 0, 0); /* 2: not fit to say */
+	CHECK_TIME(r.status, 0, 0);
 	CHECK_STR(json_str_or(s, "end", ""), "found");
 	highest = (double)json_int_or(s, "highest_rate_e6", 0) / 1e6;
 	lost = (double)json_int_or(s, "lost_at_e6", 0) / 1e6;
@@ -242,7 +245,7 @@ static void shards_are_merged_exactly(void)
 		raw[i] = xasprintf("%s/%d.zst", test_dir(), i);
 	RUN(&r, "--prompt", "hi", "--rate", "60", "--requests", "60", "--client-lag", "5s",
 	    "--shards", "3", "--raw", raw[3], url_of(&f));
-	CHECK_INT(r.status, 0);
+	CHECK_TIME(r.status, 0, 0);
 	CHECK_INT(metric(r.v, "requests.ok"), 60 * COUNTED);
 	CHECK_INT(fake_truth(&f, "requests"), 60);
 	CHECK_INT(json_int_or(r.v, "attempts", 0), 60);
@@ -294,7 +297,7 @@ static void requests_go_through_a_proxys_tunnel(void)
 	snprintf(proxy, sizeof(proxy), "http://127.0.0.1:%d", p.port);
 	RUN(&r, "--prompt", "hi", "--rate", "50", "--requests", "20", "--client-lag", "5s",
 	    "--proxy", proxy, url_of(&f));
-	CHECK_INT(r.status, 0);
+	CHECK_TIME(r.status, 0, 0);
 	CHECK_INT(metric(r.v, "requests.ok"), 20 * COUNTED);
 	CHECK_INT(fake_truth(&f, "requests"), 20);
 	CHECK_STR(json_str_or(json_object_get(r.v, "conf"), "proxy", ""), proxy);
