@@ -4,13 +4,20 @@
 
 #include "stat/stat.h"
 
+static void scene_trigger(struct scene *s, const char *name)
+{
+	free(s->d->trigger);
+	s->d->trigger = xstrdup(name);
+}
+
 void scene_set(struct scene *s, enum component_layer l, char *component, const char *trigger,
 	       enum diagnosis_confidence c, const char *rule)
 {
 	s->d->has_layer = true;
 	s->d->layer = l;
+	free(s->d->component);
 	s->d->component = component;
-	s->d->trigger = xstrdup(trigger);
+	scene_trigger(s, trigger);
 	s->d->confidence = c;
 	s->d->rule = rule;
 }
@@ -476,7 +483,7 @@ static bool caller_or_callee(struct scene *s, const struct diagnose_sign *g)
 			       g->layer, xstrdup(scene_owner_of(s, lib, g->layer)), 0.5 };
 	s->d->suspects.v[0].share = 0.5;
 	s->d->rule = "caller or callee";
-	s->d->trigger = xstrdup(change_name(s->only->change));
+	scene_trigger(s, change_name(s->only->change));
 	scene_field(s, change_name(s->only->change));
 	scene_field(s, lib);
 	scene_field(s, "log");
@@ -614,7 +621,7 @@ static bool rule_only(struct scene *s)
 			}
 	w = change_words(t->change);
 	product = part_product(change_name(t->change));
-	s->d->trigger = xstrdup(change_name(t->change));
+	scene_trigger(s, change_name(t->change));
 	scene_field(s, change_name(t->change));
 	strs_addf(&s->d->reasons,
 		  s->d->suspects.n > 1
@@ -636,7 +643,7 @@ static bool rule_only(struct scene *s)
 			  ? xasprintf("%s %s", product, s->domain_what)
 			  : xstrdup(product),
 		  NULL, DIAGNOSIS_MEDIUM, "the only change");
-	s->d->trigger = xstrdup(change_name(t->change));
+	scene_trigger(s, change_name(t->change));
 	scene_owner(s, scene_owner_of(s, change_name(t->change), l));
 	scene_field(s, s->domain_metric);
 	s->d->next = xasprintf("put back only %s (%s) and run again; then the other way round",
