@@ -90,7 +90,7 @@ static void power_off(void)
 		f = k->gone ? NULL : fopen(k->path, "wb");
 		if (k->gone)
 			(void)unlink(k->path);
-		if (f && (fwrite(k->p, 1, k->n, f) != k->n || fclose(f) != 0))
+		if (f && ((k->n && fwrite(k->p, 1, k->n, f) != k->n) || fclose(f) != 0))
 			_exit(3);
 	}
 	_exit(10);
