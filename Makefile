@@ -14,7 +14,8 @@ LINT_SECONDS ?= 240
 TEST_OPTIONS = --no-suite slow --no-suite story
 QUIET_NINJA = ninja --quiet -C
 
-.PHONY: all build help demo demo-bisect test story slow reliability bench bench-load bench-ledger san valgrind fuzz lint format docs install \
+.PHONY: all build help demo demo-bisect test story slow reliability bench \
+	bench-load bench-ledger san valgrind fuzz lint format docs install \
 	uninstall clean rooms
 
 all: build ## build everything into build/
