@@ -416,6 +416,18 @@ bool utf8_valid(struct sv v)
 	return true;
 }
 
+/* Marks that turn the direction of the text after them around (UAX #9): U+061C, U+200E, U+200F,
+ * U+202A to U+202E, U+2066 to U+2069. With them a line shows another order than it has. */
+static bool turns_text(const unsigned char *p, size_t k)
+{
+	if (k == 2)
+		return p[0] == 0xd8 && p[1] == 0x9c;
+	if (k != 3 || p[0] != 0xe2)
+		return false;
+	return (p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae))) ||
+	       (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+}
+
 char *text_clean(struct sv v)
 {
 	struct str s = { 0 };
@@ -426,7 +438,7 @@ char *text_clean(struct sv v)
 		k = utf8_len(p, v.n - i);
 		/* C0, DEL and C1 controls could drive a terminal. */
 		if (!k || (k == 1 && (p[0] < 0x20 || p[0] == 0x7f)) ||
-		    (k == 2 && p[0] == 0xc2 && p[1] < 0xa0)) {
+		    (k == 2 && p[0] == 0xc2 && p[1] < 0xa0) || turns_text(p, k)) {
 			str_addc(&s, p[0] == '\t' ? ' ' : '?');
 			k = k ? k : 1;
 		} else {

@@ -77,7 +77,8 @@ bool sv_to_hex(struct sv v, uint64_t *ret); /* with or without 0x */
 bool sv_to_f64(struct sv v, double *ret);
 
 bool utf8_valid(struct sv v);
-/* A copy fit for a terminal or a report: control bytes and invalid UTF-8 become "?". */
+/* A copy fit for a terminal or a report: control bytes, marks of direction and invalid UTF-8
+ * become "?". */
 char *text_clean(struct sv v) MUST_USE;
 
 /* A growing list of owned strings. */

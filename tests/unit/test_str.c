@@ -83,7 +83,10 @@ static void cleans_text_for_a_terminal(void)
 	AUTO_FREE char *s = text_clean(SV("a\x1b[31m\xc2\x9b"
 					  "b\xff\tc"));
 
+	AUTO_FREE char *turned = text_clean(SV("a\u202eb\u2066c\u2069d\u200ee\u061cf\u2026g"));
+
 	CHECK_STR(s, "a?[31m?b? c");
+	CHECK_STR(turned, "a?b?c?d?e?f\u2026g");
 }
 
 TEST_MAIN(TEST(grows_to_its_limit_and_says_so), TEST(long_formats_are_whole),
