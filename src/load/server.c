@@ -161,7 +161,17 @@ static bool send_all(int fd, const char *p, size_t n)
 	return true;
 }
 
-/* One whole answer over a connection of its own, by our own strict reader. */
+/* False: nothing to read before the end of the wait. */
+static bool readable(int fd, int64_t end)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int64_t left = end - clock_ns();
+
+	return left > 0 && poll(&p, 1, (int)(left / NS_PER_MS) + 1) > 0;
+}
+
+/* One whole answer over a connection of its own, by our own strict reader. The wait is for all of
+ * it: a page without an end must hold up neither the run nor its interruption. */
 static bool fetch(const struct target *t, struct str *body)
 {
 	int fd CLEANUP(closep) = socket(t->addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -173,6 +183,7 @@ static bool fetch(const struct target *t, struct str *body)
 	struct lbuf_pool pool = { 0 };
 	struct http h;
 	bool ended = false, good = false;
+	int64_t end = clock_ns() + WAIT_S * NS_PER_S;
 
 	str_init(body, PAGE_LIMIT);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0 ||
@@ -181,7 +192,7 @@ static bool fetch(const struct target *t, struct str *body)
 	    !send_all(fd, ask, strlen(ask)))
 		return false;
 	http_init(&h, &pool);
-	while (!ended) {
+	while (!ended && !body->over && readable(fd, end)) {
 		ssize_t n = recv(fd, buf, 64 * KIB, 0);
 		struct sv in = { buf, n > 0 ? (size_t)n : 0 }, part;
 		enum http_ev ev;

@@ -349,6 +349,54 @@ static void the_servers_counters_stand_beside_ours(void)
 	fake_stop(&liar);
 }
 
+/* Answers every connection with a head and then without an end. */
+static pid_t endless_start(int *ret_port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	socklen_t n = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	static char junk[65536];
+	pid_t pid;
+
+	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0 && listen(fd, 16) == 0);
+	CHECK(getsockname(fd, (struct sockaddr *)&a, &n) == 0);
+	*ret_port = ntohs(a.sin_port);
+	memset(junk, 'x', sizeof(junk));
+	pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int c; (c = accept(fd, NULL, NULL)) >= 0; close(c)) {
+			if (fork() != 0)
+				continue;
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			dprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n");
+			while (send(c, junk, sizeof(junk), MSG_NOSIGNAL) > 0)
+				;
+			_exit(0);
+		}
+		_exit(0);
+	}
+	close(fd);
+	return pid;
+}
+
+static void a_page_without_an_end_holds_nothing_up(void)
+{
+	int port;
+	pid_t pid = endless_start(&port);
+	AUTO_FREE char *url = xasprintf("http://127.0.0.1:%d", port);
+	int64_t start = clock_ns();
+	struct run r;
+
+	RUN(&r, "--prompt", "hi", "--rate", "20", "--requests", "2", "--timeout", "500ms", url);
+	CHECK(!json_object_get(r.v, "server"));
+	CHECK_INT(metric(r.v, "requests.ok"), 0);
+	CHECK(clock_ns() - start < 20 * NS_PER_S);
+	done(&r);
+	CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+}
+
 static void says_where_an_answer_begins_to_differ(void)
 {
 	struct fake f = fake_start("n=8,ttft=10ms,itl=1ms,usage=every", NULL);
@@ -403,4 +451,4 @@ TEST_MAIN(TEST(a_replay_gives_the_same_numbers), TEST(ctrl_c_gives_what_there_is
 	  TEST(progress_is_an_object_a_line), TEST(an_open_loop_has_no_cap_of_its_own),
 	  TEST(a_search_ends_at_the_capacity), TEST(shards_are_merged_exactly),
 	  TEST(requests_go_through_a_proxys_tunnel), TEST(the_servers_counters_stand_beside_ours),
-	  TEST(says_where_an_answer_begins_to_differ))
+	  TEST(a_page_without_an_end_holds_nothing_up), TEST(says_where_an_answer_begins_to_differ))
