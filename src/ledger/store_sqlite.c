@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* "twic" and the version of the tables: a foreign or newer file is refused by name. */
@@ -801,9 +802,13 @@ static int try_open(const char *path, unsigned flags, bool immutable, struct sto
 	CLEANUP(store_closep) struct store *own = &l->base;
 	struct str uri CLEANUP(str_release) = { 0 };
 	int how = flags & STORE_READONLY ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+	struct stat st;
 
 	l->base.ops = &lite_ops;
 	l->path = xstrdup(path);
+	/* SQLite would wait for the writer of a pipe, and through every signal. */
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return bail(err, ERR_IO, "store '%s' is not a regular file", path);
 	str_add(&uri, path[0] == '/' ? "file://" : "file:");
 	add_uri_path(path, &uri);
 	if (immutable)
