@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "checks/inner.h"
+#include <errno.h>
 #include <math.h>
 
 const struct check *const checks[] = {
@@ -48,10 +49,16 @@ int ends(struct outcome *o, enum result r, const char *fmt, ...)
 	return 0;
 }
 
+bool no_answer(const struct err *err)
+{
+	return err->code == ERR_INTERRUPTED || err->sys == EMFILE || err->sys == ENFILE ||
+	       err->sys == ENOMEM;
+}
+
 int ends_err(struct outcome *o, enum result r, struct err *err)
 {
-	if (err->code == ERR_INTERRUPTED)
-		return -ERR_INTERRUPTED;
+	if (no_answer(err))
+		return -(int)err->code;
 	ends(o, r, "%s", err->msg);
 	err_clear(err);
 	return 0;

@@ -16,6 +16,9 @@ int check_run_as(const struct check_ctx *ctx, const struct check *c, const struc
 int ends(struct outcome *o, enum result r, const char *fmt, ...) PRINTF(3, 4);
 /* The same from an error; 0 unless it is an interruption, which is passed on. */
 int ends_err(struct outcome *o, enum result r, struct err *err);
+/* We were interrupted or had no files or memory left ourselves: nothing was learned about what was
+ * to be checked, and the error goes up. */
+bool no_answer(const struct err *err);
 /* To whoever shows progress; live may be NULL. */
 void report(const struct check_ctx *ctx, const char *what, const char *live, double fraction,
 	    int64_t left_ns);

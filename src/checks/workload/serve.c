@@ -237,7 +237,7 @@ int workload_serve(const struct check_ctx *ctx, struct rep *r, struct err *err)
 	if (rc < 0) {
 		AUTO_FREE char *log = ctx_path(ctx, "server.log");
 
-		if (err->code == ERR_INTERRUPTED)
+		if (no_answer(err))
 			return rc;
 		ends(add_outcome(r, "workload/serve"), RESULT_FAIL, "%s", err->msg);
 		failed(r, err->msg);
@@ -248,7 +248,7 @@ int workload_serve(const struct check_ctx *ctx, struct rep *r, struct err *err)
 		ctx->started(ctx->arg, proc_pid(s.proc));
 	rc = measure(ctx, &s, r, err);
 	if (rc < 0) {
-		if (err->code == ERR_INTERRUPTED)
+		if (no_answer(err))
 			return rc;
 		ends(add_outcome(r, "workload/load"), RESULT_ERROR, "%s", err->msg);
 		failed(r, err->msg);

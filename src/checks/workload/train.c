@@ -344,8 +344,8 @@ int workload_train(const struct check_ctx *ctx, struct rep *r, struct err *err)
 			err) < 0) {
 		struct outcome *o;
 
-		if (err->code == ERR_INTERRUPTED)
-			return -ERR_INTERRUPTED;
+		if (no_answer(err))
+			return -(int)err->code;
 		o = VEC_ADD(&r->outcomes);
 		o->check = xstrdup("workload/train");
 		o->layer = LAYER_WORKLOAD;
