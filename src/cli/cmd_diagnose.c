@@ -64,6 +64,10 @@ static int unpack(struct feed *f, size_t n, struct err *err)
 			return bail(err, ERR_PARSE, "'%s' is no whole zstd: %s", f->name,
 				    ZSTD_getErrorName(f->left));
 		signature_scan_feed(f->scan, f->out, out.pos);
+		/* A few bytes may unpack to gigabytes. */
+		if (cli_cancel)
+			return bail(err, ERR_INTERRUPTED, "interrupted while reading '%s'",
+				    f->name);
 	}
 	return 0;
 }
@@ -160,7 +164,9 @@ static int scan_log(struct cli *cli, const struct signatures *l, const char *pat
 
 	if (streq(path, "-"))
 		return scan_fd(cli, l, "stdin", STDIN_FILENO, ret, err);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC); /* a pipe without a writer waits here */
+	if (fd < 0 && errno == EINTR && cli_cancel)
+		return bail(err, ERR_INTERRUPTED, "interrupted while opening '%s'", path);
 	if (fd < 0)
 		return bail_sys(err, "cannot open '%s'", path);
 	return scan_fd(cli, l, path, fd, ret, err);

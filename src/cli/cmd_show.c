@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include <unistd.h>
 
 struct show_conf {
 	const char *out;
@@ -67,13 +68,27 @@ static int show_run(struct cli *cli, const void *conf, json_t *v, struct err *er
 	return 0;
 }
 
+/* Evidence is what a program wrote: as it is for a file or a pipe, but a terminal obeys it. */
+static void add_content(const char *text, struct str *out)
+{
+	if (isatty(1) != 1) {
+		str_add(out, text);
+		return;
+	}
+	for (struct sv rest = sv_of(text), line; sv_line(&rest, &line);) {
+		AUTO_FREE char *clean = text_clean(line);
+
+		str_addf(out, "%s\n", clean);
+	}
+}
+
 static void show_text(const json_t *v, struct str *out)
 {
-	const json_t *a = json_object_get(v, "signatures");
+	const json_t *a = json_object_get(v, "signatures"), *entry = json_object_get(v, "entry");
 	AUTO_FREE char *text = NULL;
 
 	if (json_str_or(v, "content", NULL)) {
-		str_add(out, json_str_or(v, "content", ""));
+		add_content(json_str_or(v, "content", ""), out);
 		return;
 	}
 	if (json_str_or(v, "blob", NULL)) {
@@ -81,7 +96,7 @@ static void show_text(const json_t *v, struct str *out)
 			 json_str_or(v, "out", ""));
 		return;
 	}
-	text = json_text(json_object_get(v, "entry"), true);
+	text = entry ? json_text(entry, true) : xstrdup("null");
 	str_addf(out, "leaf %s\n%s\n", json_str_or(v, "leaf", ""), text);
 	for (size_t i = 0; i < json_array_size(a); i++)
 		str_addf(out, "signed: %s by %s\n", json_str_or(json_array_get(a, i), "scheme", ""),

@@ -280,7 +280,8 @@ static int read_config(struct pairs *ret, struct err *err)
 	size_t n, number = 0;
 	int rc = file_read(path, MIB, &text, &n, err);
 
-	if (rc == -ERR_NOT_FOUND && !set) {
+	/* No such folder either, as with HOME=/dev/null. */
+	if ((rc == -ERR_NOT_FOUND || (rc < 0 && err->sys == ENOTDIR)) && !set) {
 		err_clear(err);
 		return 0;
 	}

@@ -2,6 +2,7 @@
 """A run that is broken off: by Ctrl-C, by kill -9 at any moment, by a second one beside it. The
 ledger stays whole, nothing is left running, and the next run goes on."""
 import os
+import pty
 import random
 import shutil
 import signal
@@ -187,6 +188,36 @@ def test_a_waiting_run_can_be_interrupted():
     tap.equal(first.returncode, 2)
     quick.no_process_left(q.dir)
     tap.equal(q.json('verify')['state'], 'intact')
+
+
+def test_no_files_left_is_no_failure_of_the_workload():
+    q = quick.Quick()
+    q.accepted()
+    before = len(q.bodies('verdict'))
+    for most in range(6, 20):
+        p = subprocess.run(['/bin/sh', '-c', 'ulimit -n %d; exec "$0" run' % most, quick.BIN],
+                           cwd=q.dir, env=q.env(), stdin=subprocess.DEVNULL, check=False,
+                           capture_output=True, text=True, timeout=120)
+        # Too few even for the loader (127), or for the run, or enough.
+        tap.true(p.returncode in (0, 2, 74, 127), 'ulimit -n %d: exit %d\n%s%s' % (
+            most, p.returncode, p.stdout, p.stderr))
+    tap.true('rejected' not in [b['decision']['verdict'] for b in q.bodies('verdict')[:-before]])
+    tap.true('failed' not in [b.get('state') for b in q.bodies('run.result')])
+    tap.equal(q.json('verify')['state'], 'intact')
+
+
+def test_evidence_drives_no_terminal():
+    q = quick.Quick()
+    result = {'schema': 'twice.show/1', 'command': 'show', 'exit': 0, 'content': 'a\x1b[31mb\nc\n'}
+    q.write('v', quick.json.dumps(result))
+    tap.equal(q.call('show', '--render', 'v', status=0)[1], result['content'])
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([quick.BIN, 'show', '--render', 'v'], cwd=q.dir, env=q.env(),
+                          stdin=subprocess.DEVNULL, stdout=theirs) as p:
+        tap.equal(p.wait(timeout=30), 0)
+    os.close(theirs)
+    tap.equal(os.read(ours, 1000).decode(), 'a?[31mb\r\nc\r\n')
+    os.close(ours)
 
 
 tap.main(globals())
