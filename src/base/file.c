@@ -90,7 +90,7 @@ static int sync_dir_of(const char *path)
 	return fd < 0 ? -1 : fsync(fd);
 }
 
-int file_write(const char *path, const void *p, size_t n, unsigned mode, struct err *err)
+static int file_put(const char *path, const void *p, size_t n, unsigned mode, struct err *err)
 {
 	AUTO_FREE char *temp = xasprintf("%s.tmp-%ld-XXXXXX", path, (long)getpid());
 	CLEANUP(closep) int fd = mkostemp(temp, O_CLOEXEC);
@@ -110,6 +110,25 @@ int file_write(const char *path, const void *p, size_t n, unsigned mode, struct 
 	if (sync_dir_of(path) < 0)
 		return bail_sys(err, "cannot sync the folder of '%s'", path);
 	return 0;
+}
+
+/* A device or a pipe can't be put in place: a rename would leave a file where it was. */
+static int write_into(const char *path, const void *p, size_t n, struct err *err)
+{
+	CLEANUP(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return bail_sys(err, "cannot open '%s'", path);
+	return write_all(fd, p, n) < 0 ? bail_sys(err, "cannot write '%s'", path) : 0;
+}
+
+int file_write(const char *path, const void *p, size_t n, unsigned mode, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return write_into(path, p, n, err);
+	return file_put(path, p, n, mode, err);
 }
 
 bool file_exists(const char *path)

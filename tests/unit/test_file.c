@@ -5,6 +5,8 @@
 #include "base/str.h"
 
 #include "test.h"
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void writes_whole_and_reads_back(void)
 {
@@ -45,6 +47,21 @@ static void reads_proc_files_of_size_zero(void)
 	CHECK(line && strlen(line) > 10);
 }
 
+static void a_device_is_written_into_and_stays(void)
+{
+	AUTO_FREE char *link = path_join(test_dir(), "null");
+	struct err err = ERR_INIT;
+	struct stat st;
+
+	CHECK_INT(symlink("/dev/null", link), 0);
+	CHECK_OK(file_write(link, "x", 1, 0644, &err), err);
+	CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+	CHECK_INT(unlink(link), 0);
+	CHECK_INT(symlink("/dev/full", link), 0);
+	CHECK_INT(file_write(link, "x", 1, 0644, &err), -ERR_IO);
+	CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+}
+
 static void makes_and_removes_trees(void)
 {
 	AUTO_FREE char *deep = path_join(test_dir(), "a/b/c");
@@ -78,5 +95,5 @@ static void joins_and_splits_paths(void)
 }
 
 TEST_MAIN(TEST(writes_whole_and_reads_back), TEST(refuses_what_is_too_large_or_not_there),
-	  TEST(reads_proc_files_of_size_zero), TEST(makes_and_removes_trees),
-	  TEST(joins_and_splits_paths))
+	  TEST(reads_proc_files_of_size_zero), TEST(a_device_is_written_into_and_stays),
+	  TEST(makes_and_removes_trees), TEST(joins_and_splits_paths))
