@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "cli/signing.h"
+#include "cli/text.h"
 #include "cli/when.h"
 
 struct key_conf {
@@ -205,10 +206,11 @@ static int sign(struct cli *cli, const struct key_conf *c, const char *kind, con
 		json_t *v, struct err *err)
 {
 	AUTO_FREE char *key = NULL, *holder = NULL, *text = json_text(body, true);
+	AUTO_FREE char *shown = text_clean_lines(text);
 	struct ledger_ref ref;
 
 	TRY(signing_key(cli, c->key, &key, err));
-	cli_note(cli, "%s %s", kind, text);
+	cli_note(cli, "%s %s", kind, shown);
 	TRY(signing_agreed(cli, c->yes, "sign this", err));
 	TRY(signing_holder(cli, key, kind, &holder, err));
 	TRY(signing_append(cli, kind, body, holder, key, &ref, err));

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/text.h"
 #include <unistd.h>
 
 struct show_conf {
@@ -71,15 +72,9 @@ static int show_run(struct cli *cli, const void *conf, json_t *v, struct err *er
 /* Evidence is what a program wrote: as it is for a file or a pipe, but a terminal obeys it. */
 static void add_content(const char *text, struct str *out)
 {
-	if (isatty(1) != 1) {
-		str_add(out, text);
-		return;
-	}
-	for (struct sv rest = sv_of(text), line; sv_line(&rest, &line);) {
-		AUTO_FREE char *clean = text_clean(line);
+	AUTO_FREE char *clean = isatty(1) == 1 ? text_clean_lines(text) : NULL;
 
-		str_addf(out, "%s\n", clean);
-	}
+	str_add(out, clean ? clean : text);
 }
 
 static void show_text(const json_t *v, struct str *out)

@@ -4,6 +4,20 @@
 #include "verdict/verdict.h"
 #include <math.h>
 
+char *text_clean_lines(const char *text)
+{
+	struct str s = { 0 };
+
+	for (struct sv rest = sv_of(text), line; sv_line(&rest, &line);) {
+		AUTO_FREE char *clean = text_clean(line);
+
+		str_addf(&s, "%s%s", clean, rest.n ? "\n" : "");
+	}
+	if (str_ends(text, "\n"))
+		str_addc(&s, '\n');
+	return str_steal(&s);
+}
+
 char *text_value(const json_t *v, const char *unit)
 {
 	enum unit u = UNIT_NONE;

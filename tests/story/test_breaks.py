@@ -220,4 +220,14 @@ def test_evidence_drives_no_terminal():
     os.close(ours)
 
 
+def test_what_is_signed_is_shown_in_its_own_order():
+    q = quick.Quick()
+    q.accepted()
+    q.write('k.pub', 'ssh-ed25519 '
+            'AAAAC3NzaC1lZDI1NTE5AAAAIMhR4K0drVOX7LkaSg7dpvZ2hAwK0NY//7aoAJgfR1Jy\n')
+    _, _, err = q.call('key', 'add', 'k.pub', '--holder', 'a\u202eb', '--yes')
+    tap.has(err, '"holder": "a?b"')
+    tap.true('\u202e' not in err)
+
+
 tap.main(globals())
