@@ -446,7 +446,7 @@ static void put_plan(struct bisecting *b, json_t *to)
 	static const char *const kinds[] = { "one", "and", "add" };
 	const struct contract *c = b->g.env->contract;
 	unsigned limit = b->in.max_trials ? b->in.max_trials : BISECT_MAX_TRIALS;
-	json_t *o = json_object(), *expect = json_array();
+	json_t *o = json_object(), *expect;
 	struct bisect_expect e;
 
 	json_put_int(o, "trials_before", (int64_t)b->trials.n);
@@ -461,6 +461,7 @@ static void put_plan(struct bisecting *b, json_t *to)
 		json_put(to, "plan", o);
 		return;
 	}
+	expect = json_array();
 	bisect_expect(&b->in, GAMES, 1, &e);
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		json_t *x;
@@ -607,6 +608,7 @@ static int restore(struct bisecting *b, json_t *value, int *ret_exit, struct err
 	json_t *done = json_array();
 	struct ledger_ref ref;
 
+	json_put(value, "words", done);
 	TRY(earlier_read(b->g.env->ledger, c, NULL, &b->earlier, err));
 	json_put_str(value, "workload", c->workload.name);
 	json_put_str(value, "state", b->earlier.found ? "restored" : "nothing_to_restore");
@@ -622,7 +624,6 @@ static int restore(struct bisecting *b, json_t *value, int *ret_exit, struct err
 					    json_pack("{s:s,s:s}", "name", p.name, "value", to));
 	}
 	*ret_exit = 0;
-	json_put(value, "words", done);
 	if (!b->earlier.found)
 		return 0;
 	json_put_str(body, "scope", "restore");

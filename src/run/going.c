@@ -133,6 +133,8 @@ static int announce(struct going *g, struct err *err)
 	AUTO_JSON json_t *body = json_object();
 	json_t *bank = json_array(), *looks = json_array();
 
+	json_put(body, "bank", bank);
+	json_put(body, "looks", looks);
 	TRY(run_put_contract(g->env, g->contract_leaf, err));
 	TRY(run_put_stack(g->env, &g->stack, g->capture, err));
 	json_put_str(body, "scope", "run");
@@ -148,10 +150,8 @@ static int announce(struct going *g, struct err *err)
 		json_put(body, "accepted", run_ref(g->accepted->signoff));
 	for (size_t i = 0; i < g->judge.bank.n; i++)
 		(void)json_array_append_new(bank, run_ref(g->judge.bank.v[i].leaf));
-	json_put(body, "bank", bank);
 	for (size_t i = 0; i < c->repeat.looks.n; i++)
 		(void)json_array_append_new(looks, json_integer(c->repeat.looks.v[i]));
-	json_put(body, "looks", looks);
 	json_put(body, "margins", margins_json(c));
 	json_put(body, "switches", switches_now(g));
 	json_put(body, "waivers", waivers_refs(&g->judge.waivers));
