@@ -223,6 +223,14 @@ static char *summary(const struct ledger_entry *e)
 	if (streq(e->kind, "waiver.revoke"))
 		return xasprintf("%s: %s is waived no longer: %s", w, json_str_or(b, "subject", ""),
 				 json_str_or(b, "reason", ""));
+	if (streq(e->kind, "correction"))
+		return xasprintf("entry %lld (%s) is wrong: %s",
+				 (long long)json_int_or(json_object_get(b, "entry"), "seq", 0),
+				 json_str_or(b, "corrects", "?"), json_str_or(b, "reason", ""));
+	if (streq(e->kind, "evidence.state"))
+		return xasprintf("evidence %.12s is %s: %s",
+				 json_str_or(json_object_get(b, "blob"), "digest", ""),
+				 json_str_or(b, "state", ""), json_str_or(b, "reason", ""));
 	if (streq(e->kind, "ledger.genesis"))
 		return xasprintf("%s", json_str_or(b, "origin", json_str_or(b, "purpose", "")));
 	if (streq(e->kind, "drill"))

@@ -17,6 +17,47 @@ static const struct opt show_opts[] = {
 	{ 0 },
 };
 
+/* Nothing is edited: what was found wrong later stands in entries of its own. */
+static int on_correction(void *arg, const struct ledger_entry *e, struct err *err)
+{
+	json_t *o = json_object();
+
+	(void)err;
+	json_put_int(o, "seq", (int64_t)e->ref.seq);
+	json_put_str(o, "at", e->at);
+	json_put_str(o, "by", e->by_id);
+	json_put_str(o, "reason", json_str_or(e->body, "reason", ""));
+	(void)json_array_append_new(arg, o);
+	return 0;
+}
+
+static int put_corrections(struct cli *cli, const char *leaf, json_t *v, struct err *err)
+{
+	static const char *const kinds[] = { "correction", NULL };
+	struct ledger_filter f = { .kinds = kinds, .digest = leaf, .rel = "entry" };
+	json_t *a = json_array();
+
+	json_put(v, "corrections", a);
+	return ledger_each(cli->ledger, &f, on_correction, a, err);
+}
+
+/* Evidence that somebody took away is not lost: who, when and why is in the log. */
+static bool say_who_took_it(struct cli *cli, const char *digest, struct err *err)
+{
+	static const char *const kinds[] = { "evidence.state", NULL };
+	struct ledger_filter f = { .kinds = kinds, .digest = digest };
+	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
+	struct err quiet = ERR_INIT;
+
+	if (err->code != ERR_NOT_FOUND || ledger_last(cli->ledger, &f, &e, &quiet) < 0)
+		return false;
+	AUTO_FREE char *reason = text_clean(sv_of(json_str_or(e.body, "reason", "")));
+
+	(void)bail(err, ERR_NOT_FOUND, "evidence %.16s is %s since %.10s (entry %llu): %s", digest,
+		   json_str_or(e.body, "state", ""), e.at, (unsigned long long)e.ref.seq, reason);
+	return true;
+}
+
 static int show_blob(struct cli *cli, const char *digest, const char *out, json_t *v,
 		     struct err *err)
 {
@@ -55,13 +96,15 @@ static int show_run(struct cli *cli, const void *conf, json_t *v, struct err *er
 
 		if (strlen(name) == 64 && show_blob(cli, name, c->out, v, &other) == 0)
 			return 0;
-		if (strlen(name) == 64 && other.code != ERR_NOT_FOUND)
+		if (strlen(name) == 64 &&
+		    (other.code != ERR_NOT_FOUND || say_who_took_it(cli, name, &other)))
 			*err = other;
 		return -(int)err->code;
 	}
 	TRY(json_read((struct sv){ e.bytes, e.n }, "the entry", &entry, err));
 	json_put_str(v, "leaf", e.ref.hex);
 	json_put(v, "entry", json_incref(entry));
+	TRY(put_corrections(cli, e.ref.hex, v, err));
 	TRY(ledger_signatures_of(cli->ledger, e.ref.leaf, &sigs, err));
 	for (size_t i = 0; i < sigs.n; i++)
 		(void)json_array_append_new(a, json_pack("{s:s, s:s}", "scheme", sigs.v[i].scheme,
@@ -80,6 +123,7 @@ static void add_content(const char *text, struct str *out)
 static void show_text(const json_t *v, struct str *out)
 {
 	const json_t *a = json_object_get(v, "signatures"), *entry = json_object_get(v, "entry");
+	const json_t *wrong = json_object_get(v, "corrections");
 	AUTO_FREE char *text = NULL;
 
 	if (json_str_or(v, "content", NULL)) {
@@ -96,6 +140,14 @@ static void show_text(const json_t *v, struct str *out)
 	for (size_t i = 0; i < json_array_size(a); i++)
 		str_addf(out, "signed: %s by %s\n", json_str_or(json_array_get(a, i), "scheme", ""),
 			 json_str_or(json_array_get(a, i), "signer", ""));
+	for (size_t i = 0; i < json_array_size(wrong); i++) {
+		const json_t *x = json_array_get(wrong, i);
+		AUTO_FREE char *by = text_clean(sv_of(json_str_or(x, "by", "")));
+		AUTO_FREE char *why = text_clean(sv_of(json_str_or(x, "reason", "")));
+
+		str_addf(out, "wrong: %s (entry %lld, %s)\n", why,
+			 (long long)json_int_or(x, "seq", 0), by);
+	}
 }
 
 const struct cmd cmd_show = {

@@ -375,3 +375,25 @@ int ledger_blob_drop(struct ledger *l, const char *digest, const char *state, co
 		return l->store->ops->data_drop(l->store, d, err);
 	return blob_file_drop(l->dir, digest, err);
 }
+
+static int count_blob(void *arg, const struct blob_row *r, struct err *err)
+{
+	struct ledger_blob_sums *s = arg;
+
+	(void)err;
+	if (sv_is(r->state, "withheld")) {
+		s->withheld++;
+	} else if (sv_is(r->state, "expired")) {
+		s->expired++;
+	} else {
+		s->present++;
+		s->bytes += r->bytes;
+	}
+	return 0;
+}
+
+int ledger_blob_count(struct ledger *l, struct ledger_blob_sums *ret, struct err *err)
+{
+	*ret = (struct ledger_blob_sums){ 0 };
+	return l->store->ops->blobs(l->store, NULL, count_blob, ret, err);
+}

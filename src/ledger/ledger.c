@@ -605,6 +605,11 @@ const char *ledger_origin(const struct ledger *l)
 	return l->origin;
 }
 
+const char *ledger_store_name(const struct ledger *l)
+{
+	return l->store->ops->name;
+}
+
 const char *ledger_dir(const struct ledger *l)
 {
 	return l->dir;

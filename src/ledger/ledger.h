@@ -108,6 +108,22 @@ bool ledger_exists(const char *dir);
  * nothing in the store.
  */
 int ledger_move(struct ledger *from, const struct ledger_conf *to, struct err *err) MUST_USE;
+/*
+ * A ledger that is broken is never repaired. It is renamed as it is (to "DIR.aside-<time>"), and
+ * the next one names its root (ledger_conf.old_root).
+ */
+struct ledger_past {
+	char *dir, *origin;
+	char *root;     /* hex; of the checkpoint beside it, else of the store */
+	json_t *policy; /* NULL: can't be read */
+	char *aside;    /* where it lies since ledger_past_aside */
+};
+void ledger_past_release(struct ledger_past *p);
+/* -ERR_NOT_FOUND; -ERR_BROKEN when neither checkpoint nor store can be read. SQLite only. */
+int ledger_past_read(const char *dir, struct ledger_past *ret, struct err *err) MUST_USE;
+/* -ERR_CONFLICT: somebody writes to it. */
+int ledger_past_aside(struct ledger_past *p, int64_t now_ms, struct err *err) MUST_USE;
+const char *ledger_store_name(const struct ledger *l); /* "sqlite", "postgresql", "export" */
 const char *ledger_origin(const struct ledger *l);
 const char *ledger_dir(const struct ledger *l);
 /* "<origin>+<key id>+<base64>" of the ledger's key, as note verifiers take it. */
@@ -195,6 +211,12 @@ int ledger_blob_get(struct ledger *l, const char *digest, size_t limit, char **r
 /* Appends evidence.state ("withheld" or "expired") and then removes the bytes. */
 int ledger_blob_drop(struct ledger *l, const char *digest, const char *state, const char *reason,
 		     const struct ledger_new *who, struct err *err) MUST_USE;
+
+struct ledger_blob_sums {
+	uint64_t present, withheld, expired; /* pieces of evidence that entries name */
+	uint64_t bytes;                      /* of those present, as they were put in */
+};
+int ledger_blob_count(struct ledger *l, struct ledger_blob_sums *ret, struct err *err) MUST_USE;
 
 /* ---- read ---- */
 
