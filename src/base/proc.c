@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/stray.h"
 #include "base/vec.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,8 @@ struct proc {
 	void *arg;
 	bool timed_out, cancelled;
 	int64_t limit_ns;
+	char tag[STRAY_TAG]; /* empty: what leaves the group may go on */
+	unsigned strays;
 	struct proc *next;
 };
 
@@ -47,7 +50,7 @@ static struct proc *running;
  */
 static int guard_fd = -1;
 
-static NORETURN void guard_main(int from)
+static NORETURN void guard_main(int from, const char *tag)
 {
 	enum { MOST = 256 };
 	pid_t groups[MOST], msg;
@@ -76,6 +79,7 @@ static NORETURN void guard_main(int from)
 	}
 	for (size_t i = 0; i < n; i++)
 		(void)kill(-groups[i], SIGKILL);
+	stray_end_all(tag);
 	_exit(0);
 }
 
@@ -87,16 +91,18 @@ static void guard_tell(pid_t msg)
 
 static void guard_start(void)
 {
+	char tag[STRAY_TAG];
 	int fd[2], status;
 	pid_t pid;
 
 	if (guard_fd >= 0 || pipe2(fd, O_CLOEXEC) < 0)
 		return;
+	stray_tag(tag);
 	/* Forked twice, so that nobody has to wait for it. */
 	pid = fork();
 	if (pid == 0) {
 		if (fork() == 0)
-			guard_main(fd[0]);
+			guard_main(fd[0], tag);
 		_exit(0);
 	}
 	(void)close(fd[0]);
@@ -146,14 +152,14 @@ char *proc_how(const struct proc_done *done)
 }
 
 /* The child's environment: ours with the changes on top. */
-static void make_env(const struct proc_spec *spec, struct strs *ret)
+static void make_env(const struct proc_spec *spec, const char *tag, struct strs *ret)
 {
 	extern char **environ;
 
 	for (char **e = environ; !spec->env_clear && *e; e++) {
 		const char *eq = strchr(*e, '=');
 		size_t n = eq ? (size_t)(eq - *e) : strlen(*e);
-		bool replaced = false;
+		bool replaced = strncmp(STRAY_NAME, *e, n) == 0 && !STRAY_NAME[n];
 
 		for (const char *const *k = spec->env; k && *k; k++)
 			if (strncmp(*k, *e, n) == 0 && ((*k)[n] == '=' || (*k)[n] == '\0'))
@@ -164,6 +170,8 @@ static void make_env(const struct proc_spec *spec, struct strs *ret)
 	for (const char *const *k = spec->env; k && *k; k++)
 		if (strchr(*k, '='))
 			strs_add(ret, *k);
+	if (tag[0])
+		strs_add(ret, tag);
 }
 
 static const char *env_value(const struct strs *env, const char *key)
@@ -286,11 +294,13 @@ int proc_start(const struct proc_spec *spec, struct proc **ret, struct err *err)
 	static char *no_env[] = { NULL };
 
 	assert(spec->argv && spec->argv[0]);
-	make_env(spec, &env);
-	TRY(find_program(spec, &env, &program, err));
 	p = xcalloc(1, sizeof(*p));
+	if (!spec->leave)
+		stray_tag(p->tag);
+	make_env(spec, p->tag, &env);
 	p->reaped = true;
 	p->out.fd = p->err.fd = p->in_fd = -1;
+	TRY(find_program(spec, &env, &program, err));
 	p->out.limit = p->err.limit = spec->out_limit ? spec->out_limit : MIB;
 	p->on_line = spec->on_line;
 	p->arg = spec->arg;
@@ -435,6 +445,8 @@ static bool reap(struct proc *p, bool wait)
 	p->reaped = true;
 	p->ended_ns = clock_ns();
 	forget(p);
+	if (p->tag[0])
+		p->strays = stray_end(p->tag, p->pid);
 	return true;
 }
 
@@ -491,6 +503,7 @@ static void fill(struct proc *p, struct proc_done *ret)
 	ret->cancelled = p->cancelled;
 	ret->out_cut = p->out.cut;
 	ret->err_cut = p->err.cut;
+	ret->strays = p->strays;
 	ret->wall_ns = p->ended_ns - p->started_ns;
 	ret->user_ns = tv_ns(p->usage.ru_utime);
 	ret->sys_ns = tv_ns(p->usage.ru_stime);

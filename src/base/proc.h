@@ -3,7 +3,7 @@
  * Child processes: argv only (never a shell), a process group of their own, a time limit, an output
  * limit, stdout and stderr captured, exit code and signal kept, no descriptor but those three. A
  * child dies with us (PDEATHSIG), and its whole group is ended: SIGTERM, then SIGKILL after the
- * grace time.
+ * grace time. What left the group (setsid) is ended with it: base/stray.h.
  *
  *	struct proc_spec spec = { .argv = argv, .limit_ns = 10 * NS_PER_S };
  *	struct proc_done done CLEANUP(proc_done_release) = { 0 };
@@ -26,6 +26,7 @@ struct proc_spec {
 	/* NULL-ended "K=V" set on top of ours; "K" without '=' removes; NULL: none. */
 	const char *const *env;
 	bool env_clear;   /* begin with an empty environment */
+	bool leave;       /* what leaves the process group (a daemon) may go on */
 	const char *cwd;  /* NULL: ours */
 	int64_t limit_ns; /* wall-clock limit; 0: 10 minutes for proc_run, none for proc_start */
 	int64_t grace_ns; /* SIGTERM to SIGKILL; 0: 2 s */
@@ -43,6 +44,7 @@ struct proc_done {
 	int exit_code;   /* 0..255, -1 when it did not exit by itself */
 	int term_signal; /* 0 when it exited */
 	bool timed_out, cancelled, out_cut, err_cut;
+	unsigned strays; /* descendants outside the process group that had to be ended */
 	int64_t wall_ns, user_ns, sys_ns; /* of the child and its waited-for children */
 	int64_t max_rss_bytes;
 	struct str out, err; /* empty when they went to files */

@@ -26,7 +26,10 @@ static int run_it(const struct contract *c, const char *dir, const struct argv *
 {
 	struct pairs values CLEANUP(pairs_release) = { 0 };
 	struct strs argv CLEANUP(strs_release) = { 0 };
-	struct proc_spec ps = { .cwd = dir, .limit_ns = 600 * NS_PER_S, .cancel = cancel };
+	/* A switch may start a service that stays. */
+	struct proc_spec ps = {
+		.cwd = dir, .limit_ns = 600 * NS_PER_S, .cancel = cancel, .leave = true
+	};
 
 	TRY(contract_values(c, dir, &values, err));
 	if (version)

@@ -113,9 +113,11 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
 
 server = Server(('127.0.0.1', port), Handler)
-if 'leaves-a-child' in words:       # in a session of its own, holding the port; `child` has its number
+# In a session of its own, holding the port; `child` has its number.
+if 'leaves-a-child' in words or 'hides-a-child' in words:
     child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'],
-                             pass_fds=[server.socket.fileno()], start_new_session=True)
+                             pass_fds=[server.socket.fileno()], start_new_session=True,
+                             env={} if 'hides-a-child' in words else None)
     with open('child', 'w') as f:
         f.write('%d\n' % child.pid)
 if 'quiet' not in words:

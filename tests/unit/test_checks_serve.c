@@ -103,12 +103,27 @@ static void a_server_that_dies_or_refuses_failed(void)
 	CHECK(!strstr(log, "a1b2c3d4e5"));
 }
 
-static void a_port_still_held_afterwards_is_a_fault(void)
+static void what_left_the_servers_group_is_ended_with_it(void)
 {
 	int64_t child;
 	SCENE(s);
 
 	server_scene(&s, NULL, "leaves-a-child", NULL);
+	CHECK_INT(rep_scene(&s), REP_OK);
+	AUTO_FREE char *path = path_join(s.work, "child");
+	AUTO_FREE char *line = file_first_line(path);
+	CHECK(line && sv_to_i64(sv_of(line), 2, INT32_MAX, &child));
+	CHECK(kill((pid_t)child, 0) < 0 && errno == ESRCH);
+	CHECK_HAS(outcome_of(&s.r, "workload/serve")->reason, "had left");
+}
+
+/* Nothing tells whose it is. */
+static void a_port_still_held_afterwards_is_a_fault(void)
+{
+	int64_t child;
+	SCENE(s);
+
+	server_scene(&s, NULL, "hides-a-child", NULL);
 	CHECK_INT(rep_scene(&s), REP_FAILED);
 	CHECK_HAS(s.r.reason, "is still served after the server has ended");
 	AUTO_FREE char *path = path_join(s.work, "child");
@@ -130,5 +145,7 @@ static void golden_answers_that_are_not_there_are_an_error(void)
 TEST_MAIN(TEST(a_good_server_gives_all_its_numbers),
 	  TEST(answers_are_held_against_the_accepted_ones), TEST(a_prefix_may_be_enough),
 	  TEST(answers_that_wander_do_not_match_themselves),
-	  TEST(a_server_that_dies_or_refuses_failed), TEST(a_port_still_held_afterwards_is_a_fault),
+	  TEST(a_server_that_dies_or_refuses_failed),
+	  TEST(what_left_the_servers_group_is_ended_with_it),
+	  TEST(a_port_still_held_afterwards_is_a_fault),
 	  TEST(golden_answers_that_are_not_there_are_an_error))
