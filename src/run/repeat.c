@@ -248,6 +248,19 @@ void going_decide(struct going *g, bool ended, struct verdict *v)
 	judge_decide(&g->judge, v);
 }
 
+/*
+ * What the repetitions by themselves say. Checks that failed or were left out decide in the end, but
+ * no repetition makes them better: who asked to go on in spite of them gets all that are needed.
+ */
+static void decide_of_reps(struct going *g, struct verdict *v)
+{
+	struct outcomes all = g->judge.outcomes;
+
+	g->judge.outcomes = (struct outcomes){ 0 };
+	going_decide(g, /* ended= */ false, v);
+	g->judge.outcomes = all;
+}
+
 /* Accepted early, but with fewer good repetitions than a later comparison needs as its bank. */
 static bool bank_too_small(const struct going *g, const struct verdict *v)
 {
@@ -265,7 +278,7 @@ int going_repetitions(struct going *g, struct verdict *v, struct err *err)
 
 	if (plan)
 		going_note(g, "%s", plan);
-	going_decide(g, /* ended= */ false, v);
+	decide_of_reps(g, v);
 	g->reps_planned = g->judge.has_bank ? MIN(cap(g), 5)
 					    : MIN(cap(g), MAX(g->env->contract->repeat.runs, 5));
 	while ((!v->final || bank_too_small(g, v)) && (int64_t)g->judge.cand.n < cap(g)) {
@@ -274,7 +287,7 @@ int going_repetitions(struct going *g, struct verdict *v, struct err *err)
 		if ((int64_t)g->judge.cand.n >= g->reps_planned)
 			g->reps_planned = cap(g);
 		TRY(one_rep(g, err));
-		going_decide(g, /* ended= */ false, v);
+		decide_of_reps(g, v);
 	}
 	return 0;
 }

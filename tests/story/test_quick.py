@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The story on a workload of milliseconds: accepted, changed, stale, rejected, explained, rolled
 back, accepted again, proven, verified; and what must not be possible on the way."""
+import json
 import os
 import shutil
 import sys
@@ -107,6 +108,21 @@ def test_a_run_without_its_workload_cannot_be_accepted():
     v = q.json('run', '--layer', 'recovery', status=2)
     tap.equal(v['verdict'], 'no_result')
     tap.true(q.call('accept')[0] != 0)
+    q.json('verify', '--recompute')
+
+
+def test_a_layer_alone_or_a_failed_one_before_it_does_not_keep_the_workload_from_running():
+    q = quick.Quick('hardware:\n  - cpus: {count: ">= 1"}\n')
+    v = q.json('run', '--layer', 'workload', status=2)
+    tap.equal((v['verdict'], v['body']['decision']['used']), ('no_result', 5))
+    tap.equal(len(v['body']['reps']), 5)
+    tap.has(json.dumps(v), 'left out by --layer')
+    q.json('verify', '--recompute')
+    q = quick.Quick('hardware:\n  - cpus: {count: ">= 100000"}\n')
+    v = q.json('run', status=1)
+    tap.equal(v['body']['reps'], [])
+    v = q.json('run', '--keep-going', status=1)
+    tap.equal((v['verdict'], len(v['body']['reps'])), ('rejected', 5))
     q.json('verify', '--recompute')
 
 
