@@ -249,8 +249,8 @@ void going_decide(struct going *g, bool ended, struct verdict *v)
 }
 
 /*
- * What the repetitions by themselves say. Checks that failed or were left out decide in the end, but
- * no repetition makes them better: who asked to go on in spite of them gets all that are needed.
+ * What the repetitions by themselves say. Checks that failed or were left out decide in the end,
+ * but no repetition makes them better: who goes on in spite of them gets all that are needed.
  */
 static void decide_of_reps(struct going *g, struct verdict *v)
 {
