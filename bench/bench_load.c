@@ -5,7 +5,8 @@
  * everything interleaved, each in a process of its own, medians. Absolute figures wander with the
  * machine; the ratios are what counts. Goals stand beside them.
  *
- *	bench_load [REPETITIONS]         5 unless given
+ *	bench_load [REPETITIONS [PART]]         5 unless given; costs, timing, coalesced, memory,
+ *	                                        shorts: that part alone
  */
 #include "bench_load.h"
 
@@ -462,8 +463,32 @@ static void shorts(void)
 	goal("  ours / wrk", us / wrk, "x", 1, false);
 }
 
+static void costs_all(void)
+{
+	costs(64);
+	costs(1024);
+}
+
+static void timing_all(void)
+{
+	timing(1, "n=100,ttft=100ms,itl=20ms", "1 stream");
+	timing(64, "n=100,ttft=100ms,itl=20ms", "64 streams");
+	timing(256, "n=100,ttft=100ms,itl=20ms", "256 streams");
+	timing(1024, "n=100,ttft=300ms,itl=20ms", "1024 streams");
+	timing(1024, "n=1,ttft=500ms", "a burst of 1024");
+}
+
+static const struct part {
+	const char *name;
+	void (*run)(void);
+} parts[] = {
+	{ "costs", costs_all }, { "timing", timing_all }, { "coalesced", coalesced },
+	{ "memory", memory },   { "shorts", shorts },
+};
+
 int main(int argc, char **argv)
 {
+	const char *only = argc > 2 ? argv[2] : NULL;
 	int64_t n;
 
 	if (argc > 1 && sv_to_i64(sv_of(argv[1]), 1, MOST_REPS, &n))
@@ -475,16 +500,9 @@ int main(int argc, char **argv)
 	snprintf(test_dir_path, sizeof(test_dir_path), "/tmp/twice-bench-XXXXXX");
 	CHECK(mkdtemp(test_dir_path));
 	(void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-	costs(64);
-	costs(1024);
-	timing(1, "n=100,ttft=100ms,itl=20ms", "1 stream");
-	timing(64, "n=100,ttft=100ms,itl=20ms", "64 streams");
-	timing(256, "n=100,ttft=100ms,itl=20ms", "256 streams");
-	timing(1024, "n=100,ttft=300ms,itl=20ms", "1024 streams");
-	timing(1024, "n=1,ttft=500ms", "a burst of 1024");
-	coalesced();
-	memory();
-	shorts();
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (!only || streq(only, parts[i].name))
+			parts[i].run();
 	test_remove_dir(test_dir_path);
 	printf("%d goals missed\n", missed);
 	return 0;

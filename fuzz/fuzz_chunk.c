@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON walk against jansson: the same texts are JSON, and the same fields are in them. */
+/* The JSON walk against jansson: the same texts are JSON, and the same fields are in them. And the
+ * walk with a memo against the one without. */
 #include "load/chunk.h"
 
 #include "base/json.h"
@@ -49,6 +50,67 @@ static void same_fields(const struct chunk *c, json_t *j)
 		assert(c->has_usage && c->completion_tokens == json_integer_value(n));
 }
 
+static bool same_view(struct sv a, struct sv b)
+{
+	return a.n == b.n && (a.n == 0 || a.p == b.p);
+}
+
+static void same_with_memo(struct chunk_memo *m, struct sv text)
+{
+	struct chunk a, b;
+	bool ok = chunk_parse(text, &a);
+
+	assert(chunk_parse_next(m, text, &b) == ok && a.bad_at == b.bad_at);
+	if (!ok)
+		return;
+	assert(same_view(a.content, b.content) && same_view(a.reasoning, b.reasoning));
+	assert(same_view(a.finish, b.finish) && same_view(a.type, b.type));
+	assert(a.tool == b.tool && a.has_choices == b.has_choices && a.has_error == b.has_error);
+	assert(a.has_embedding == b.has_embedding && a.has_usage == b.has_usage);
+	assert(a.has_cached == b.has_cached && a.has_reasoning_tokens == b.has_reasoning_tokens);
+	assert(a.completion_tokens == b.completion_tokens && a.prompt_tokens == b.prompt_tokens);
+	assert(a.cached_tokens == b.cached_tokens && a.reasoning_tokens == b.reasoning_tokens);
+}
+
+/* What may come after a text: the same with something put into it or taken out, and the next text
+ * of the input (they stand apart by a byte that no JSON holds). */
+static void next_texts(struct sv text)
+{
+	static const char *const in[] = { "x",
+					  "\"",
+					  "\\",
+					  "\\\"",
+					  "\xc3\xa9",
+					  "\xc3",
+					  "\n",
+					  "\",\"content\":\"y",
+					  "\",\"reasoning\":\"y" };
+	struct chunk_memo m = { 0 };
+
+	for (struct sv rest = text, part; sv_split(&rest, '\x1e', &part);) {
+		char *own;
+		size_t at;
+
+		same_with_memo(&m, part);
+		if (part.n == 0 || part.n > sizeof(m.text))
+			continue;
+		own = xmalloc(part.n + 32);
+		at = m.n ? MIN(m.head, part.n - 1) : part.n / 2;
+		for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
+			size_t n = strlen(in[i]);
+
+			memcpy(own, part.p, at);
+			memcpy(own + at, in[i], n);
+			memcpy(own + at + n, part.p + at, part.n - at);
+			same_with_memo(&m, (struct sv){ own, part.n + n });
+		}
+		memcpy(own, part.p, at);
+		memcpy(own + at, part.p + at + 1, part.n - at - 1);
+		same_with_memo(&m, (struct sv){ own, part.n - 1 });
+		free(own);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct chunk c;
@@ -74,5 +136,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (strict)
 		same_fields(&c, strict);
 	json_decref(strict);
+	next_texts((struct sv){ (const char *)data, size });
 	return 0;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/answer.h"
 
-#include "load/chunk.h"
-
 #include <math.h>
 
 void answer_begin(struct answer *a, struct answer_ctx *ctx, struct load_req *req)
@@ -89,14 +87,13 @@ static void keep_text(struct answer *a, const char *p, size_t n)
 	}
 }
 
-static void keep_content(struct answer *a, struct sv raw)
+/* Apart, so that the usual text doesn't pay for this one's buffer. */
+static __attribute__((noinline)) void keep_escaped(struct answer *a, struct sv raw)
 {
 	char plain[2048];
 	struct lbuf *big = NULL;
 
-	if (!memchr(raw.p, '\\', raw.n)) {
-		keep_text(a, raw.p, raw.n);
-	} else if (raw.n <= sizeof(plain)) {
+	if (raw.n <= sizeof(plain)) {
 		keep_text(a, plain, chunk_unescape(raw, plain));
 	} else if (lbuf_add(a->ctx->bufs, &big, raw.p, raw.n, SSE_EVENT_LIMIT)) {
 		/* Unescaping in place is safe: what comes out is never longer than what went in. */
@@ -105,6 +102,14 @@ static void keep_content(struct answer *a, struct sv raw)
 		keep_text(a, big->p, n);
 		lbuf_put(a->ctx->bufs, &big);
 	}
+}
+
+static void keep_content(struct answer *a, struct sv raw)
+{
+	if (memchr(raw.p, '\\', raw.n))
+		keep_escaped(a, raw);
+	else
+		keep_text(a, raw.p, raw.n);
 }
 
 static void keep_event(struct answer *a, uint32_t tokens, uint32_t flags)
@@ -220,13 +225,13 @@ static enum answer_step one_event(struct answer *a, const struct sse_event *ev)
 	r->body_events++;
 	if (a->done)
 		return ANSWER_MORE;
-	if (sv_is(ev->data, "[DONE]")) {
+	if (ev->data.n == 6 && memcmp(ev->data.p, "[DONE]", 6) == 0) {
 		a->done = true;
 		return ANSWER_MORE;
 	}
-	if (!chunk_parse(ev->data, &c))
+	if (!chunk_parse_next(&a->ctx->memo, ev->data, &c))
 		return end(a, LOAD_ERROR_BODY, "bad JSON in an event");
-	if (c.has_error || streq(ev->type, "error"))
+	if (c.has_error || (ev->type[0] == 'e' && streq(ev->type, "error")))
 		return end(a, LOAD_ERROR_EVENT, "error in the stream");
 	note_usage(a, &c);
 	note_finish(r, c.finish);

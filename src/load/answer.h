@@ -13,6 +13,7 @@
 #pragma once
 
 #include "load/blocks.h"
+#include "load/chunk.h"
 #include "load/hist.h"
 #include "load/http.h"
 #include "load/load.h"
@@ -32,6 +33,7 @@ struct answer_ctx {
 	size_t answer_limit;
 	const char *const *wants; /* golden answers by prompt, to see where one begins to differ */
 	uint64_t n_events, n_merged, n_late, n_unstamped;
+	struct chunk_memo memo;
 };
 
 struct answer {

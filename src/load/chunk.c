@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/chunk.h"
 
+#include "load/scan.h"
+
 /* Where in the object the walk is. Anything not of interest is AT_OTHER all the way down. */
 enum at {
 	AT_OTHER,
@@ -15,6 +17,7 @@ enum at {
 	AT_PROMPT_DETAILS,
 	AT_COMPLETION_DETAILS,
 	AT_RESPONSE,
+	AT_COUNT,
 };
 
 /* What a value is for. */
@@ -38,65 +41,91 @@ enum want {
 };
 
 struct key {
-	enum at at;
 	size_t n;
 	const char *name;
 	enum want want;
 	enum at inside; /* where a value that is an object or array leads */
 };
 
-/* With its length: this is looked through for every member of every event. */
-#define KEY(at, name, want, inside)                                                                \
+/* With its length: these are looked through for every member of every event. */
+#define KEY(name, want, inside)                                                                    \
 	{                                                                                          \
-		at, sizeof(name) - 1, name, want, inside                                           \
+		sizeof(name) - 1, name, want, inside                                               \
 	}
-static const struct key keys[] = {
-	KEY(AT_TOP, "choices", W_CHOICES, AT_CHOICES),
-	KEY(AT_TOP, "usage", W_USAGE, AT_USAGE),
-	KEY(AT_TOP, "error", W_ERROR, AT_OTHER),
-	KEY(AT_TOP, "object", W_OBJECT, AT_OTHER),
-	KEY(AT_TOP, "type", W_TYPE, AT_OTHER),
-	KEY(AT_TOP, "delta", W_DELTA, AT_OTHER),
-	KEY(AT_TOP, "response", W_NONE, AT_RESPONSE),
-	KEY(AT_TOP, "data", W_DATA, AT_OTHER),
-	KEY(AT_RESPONSE, "usage", W_USAGE, AT_USAGE),
-	KEY(AT_RESPONSE, "error", W_ERROR, AT_OTHER),
-	KEY(AT_CHOICE, "delta", W_NONE, AT_DELTA),
-	KEY(AT_CHOICE, "message", W_NONE, AT_DELTA),
-	KEY(AT_CHOICE, "text", W_CONTENT, AT_OTHER),
-	KEY(AT_CHOICE, "finish_reason", W_FINISH, AT_OTHER),
-	KEY(AT_DELTA, "content", W_CONTENT, AT_OTHER),
-	KEY(AT_DELTA, "reasoning_content", W_REASONING, AT_OTHER),
-	KEY(AT_DELTA, "reasoning", W_REASONING, AT_OTHER),
-	KEY(AT_DELTA, "tool_calls", W_NONE, AT_TOOLS),
-	KEY(AT_DELTA, "function_call", W_NONE, AT_FUNCTION),
-	KEY(AT_TOOL, "function", W_NONE, AT_FUNCTION),
-	KEY(AT_FUNCTION, "name", W_TOOL_TEXT, AT_OTHER),
-	KEY(AT_FUNCTION, "arguments", W_TOOL_TEXT, AT_OTHER),
-	KEY(AT_USAGE, "completion_tokens", W_COMPLETION_TOKENS, AT_OTHER),
-	KEY(AT_USAGE, "output_tokens", W_COMPLETION_TOKENS, AT_OTHER),
-	KEY(AT_USAGE, "prompt_tokens", W_PROMPT_TOKENS, AT_OTHER),
-	KEY(AT_USAGE, "input_tokens", W_PROMPT_TOKENS, AT_OTHER),
-	KEY(AT_USAGE, "prompt_tokens_details", W_NONE, AT_PROMPT_DETAILS),
-	KEY(AT_USAGE, "input_tokens_details", W_NONE, AT_PROMPT_DETAILS),
-	KEY(AT_USAGE, "completion_tokens_details", W_NONE, AT_COMPLETION_DETAILS),
-	KEY(AT_USAGE, "output_tokens_details", W_NONE, AT_COMPLETION_DETAILS),
-	KEY(AT_PROMPT_DETAILS, "cached_tokens", W_CACHED, AT_OTHER),
-	KEY(AT_COMPLETION_DETAILS, "reasoning_tokens", W_REASONING_TOKENS, AT_OTHER),
+static const struct key top_keys[] = {
+	KEY("choices", W_CHOICES, AT_CHOICES), KEY("usage", W_USAGE, AT_USAGE),
+	KEY("error", W_ERROR, AT_OTHER),       KEY("object", W_OBJECT, AT_OTHER),
+	KEY("type", W_TYPE, AT_OTHER),         KEY("delta", W_DELTA, AT_OTHER),
+	KEY("response", W_NONE, AT_RESPONSE),  KEY("data", W_DATA, AT_OTHER),
+};
+static const struct key response_keys[] = {
+	KEY("usage", W_USAGE, AT_USAGE),
+	KEY("error", W_ERROR, AT_OTHER),
+};
+static const struct key choice_keys[] = {
+	KEY("delta", W_NONE, AT_DELTA),
+	KEY("message", W_NONE, AT_DELTA),
+	KEY("text", W_CONTENT, AT_OTHER),
+	KEY("finish_reason", W_FINISH, AT_OTHER),
+};
+static const struct key delta_keys[] = {
+	KEY("content", W_CONTENT, AT_OTHER),       KEY("reasoning_content", W_REASONING, AT_OTHER),
+	KEY("reasoning", W_REASONING, AT_OTHER),   KEY("tool_calls", W_NONE, AT_TOOLS),
+	KEY("function_call", W_NONE, AT_FUNCTION),
+};
+static const struct key tool_keys[] = {
+	KEY("function", W_NONE, AT_FUNCTION),
+};
+static const struct key function_keys[] = {
+	KEY("name", W_TOOL_TEXT, AT_OTHER),
+	KEY("arguments", W_TOOL_TEXT, AT_OTHER),
+};
+static const struct key usage_keys[] = {
+	KEY("completion_tokens", W_COMPLETION_TOKENS, AT_OTHER),
+	KEY("output_tokens", W_COMPLETION_TOKENS, AT_OTHER),
+	KEY("prompt_tokens", W_PROMPT_TOKENS, AT_OTHER),
+	KEY("input_tokens", W_PROMPT_TOKENS, AT_OTHER),
+	KEY("prompt_tokens_details", W_NONE, AT_PROMPT_DETAILS),
+	KEY("input_tokens_details", W_NONE, AT_PROMPT_DETAILS),
+	KEY("completion_tokens_details", W_NONE, AT_COMPLETION_DETAILS),
+	KEY("output_tokens_details", W_NONE, AT_COMPLETION_DETAILS),
+};
+static const struct key prompt_details_keys[] = {
+	KEY("cached_tokens", W_CACHED, AT_OTHER),
+};
+static const struct key completion_details_keys[] = {
+	KEY("reasoning_tokens", W_REASONING_TOKENS, AT_OTHER),
+};
+static const struct keys {
+	const struct key *v;
+	size_t n;
+} keys[] = {
+	[AT_TOP] = { top_keys, ARRAY_SIZE(top_keys) },
+	[AT_CHOICE] = { choice_keys, ARRAY_SIZE(choice_keys) },
+	[AT_DELTA] = { delta_keys, ARRAY_SIZE(delta_keys) },
+	[AT_TOOL] = { tool_keys, ARRAY_SIZE(tool_keys) },
+	[AT_FUNCTION] = { function_keys, ARRAY_SIZE(function_keys) },
+	[AT_USAGE] = { usage_keys, ARRAY_SIZE(usage_keys) },
+	[AT_PROMPT_DETAILS] = { prompt_details_keys, ARRAY_SIZE(prompt_details_keys) },
+	[AT_COMPLETION_DETAILS] = { completion_details_keys, ARRAY_SIZE(completion_details_keys) },
+	[AT_RESPONSE] = { response_keys, ARRAY_SIZE(response_keys) },
+	[AT_COUNT] = { NULL, 0 },
 };
 
 struct walk {
 	const unsigned char *p, *end;
 	unsigned depth;
+	bool escapes;    /* the string just read has some */
 	struct sv delta; /* a top-level "delta" string: content, once "type" says so */
 	struct chunk *ret;
 };
 
 static bool value(struct walk *w, enum want want, enum at inside);
 
-static void blanks(struct walk *w)
+static inline void blanks(struct walk *w)
 {
-	while (w->p < w->end && (*w->p == ' ' || *w->p == '\n' || *w->p == '\r' || *w->p == '\t'))
+	while (w->p < w->end && *w->p <= ' ' &&
+	       (*w->p == ' ' || *w->p == '\n' || *w->p == '\r' || *w->p == '\t'))
 		w->p++;
 }
 
@@ -185,31 +214,39 @@ static bool multibyte(struct walk *w)
 	return true;
 }
 
-/* At the opening quote; *ret is what stands between the quotes. */
-static bool string(struct walk *w, struct sv *ret)
+/* From behind the opening quote; *ret is what stands between the quotes. */
+static bool string_rest(struct walk *w, struct sv *ret)
 {
-	const unsigned char *from = ++w->p;
+	const unsigned char *from = w->p, *p = w->p;
 
-	while (w->p < w->end) {
-		unsigned char c = *w->p;
-
-		if (c == '"') {
-			*ret = (struct sv){ (const char *)from, (size_t)(w->p - from) };
+	w->escapes = false;
+	for (;;) {
+		p = scan_plain(p, w->end);
+		w->p = p;
+		if (p == w->end)
+			return false;
+		if (*p == '"') {
+			*ret = (struct sv){ (const char *)from, (size_t)(p - from) };
 			w->p++;
 			return true;
 		}
-		if (c < 0x20)
-			return false;
-		if (c >= 0x80) {
-			if (!multibyte(w))
+		if (*p == '\\') {
+			w->escapes = true;
+			w->p++;
+			if (!escape(w))
 				return false;
-			continue;
-		}
-		w->p++;
-		if (c == '\\' && !escape(w))
+		} else if (*p < 0x20 || !multibyte(w)) {
 			return false;
+		}
+		p = w->p;
 	}
-	return false;
+}
+
+/* At the opening quote. */
+static bool string(struct walk *w, struct sv *ret)
+{
+	w->p++;
+	return string_rest(w, ret);
 }
 
 static bool digits(struct walk *w)
@@ -320,23 +357,34 @@ static void found_number(struct walk *w, enum want want, struct sv v)
 	}
 }
 
-/* Compares without decoding; a key written with escapes is decoded first. */
-static const struct key *find_key(enum at at, struct sv name)
+static const struct key *find_plain_key(enum at at, struct sv name)
+{
+	/* The length and the first byte tell nearly all of them apart. */
+	for (size_t i = 0; i < keys[at].n; i++) {
+		const struct key *k = &keys[at].v[i];
+
+		if (k->n == name.n && k->name[0] == name.p[0] &&
+		    memcmp(k->name, name.p, name.n) == 0)
+			return k;
+	}
+	return NULL;
+}
+
+static __attribute__((noinline)) const struct key *find_escaped_key(enum at at, struct sv name)
 {
 	char plain[64];
 
-	if (at == AT_OTHER)
+	if (name.n > sizeof(plain))
 		return NULL;
-	if (name.n > 0 && memchr(name.p, '\\', name.n)) {
-		if (name.n > sizeof(plain))
-			return NULL;
-		name = (struct sv){ plain, chunk_unescape(name, plain) };
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (keys[i].at == at && keys[i].n == name.n &&
-		    memcmp(keys[i].name, name.p, name.n) == 0)
-			return &keys[i];
-	return NULL;
+	return find_plain_key(at, (struct sv){ plain, chunk_unescape(name, plain) });
+}
+
+/* Compares without decoding; a key written with escapes is decoded first. */
+static const struct key *find_key(enum at at, struct sv name, bool escapes)
+{
+	if (at == AT_OTHER || name.n == 0)
+		return NULL;
+	return escapes ? find_escaped_key(at, name) : find_plain_key(at, name);
 }
 
 static bool object(struct walk *w, enum at at)
@@ -351,15 +399,17 @@ static bool object(struct walk *w, enum at at)
 	}
 	for (;;) {
 		const struct key *k;
+		bool escapes;
 
 		blanks(w);
 		if (w->p == w->end || *w->p != '"' || !string(w, &name))
 			return false;
+		escapes = w->escapes;
 		blanks(w);
 		if (w->p == w->end || *w->p != ':')
 			return false;
 		w->p++;
-		k = find_key(at, name);
+		k = find_key(at, name, escapes);
 		if (!value(w, k ? k->want : W_NONE, k ? k->inside : AT_OTHER))
 			return false;
 		blanks(w);
@@ -507,6 +557,58 @@ bool chunk_parse(struct sv text, struct chunk *ret)
 		settle_responses(&w);
 	return ok;
 }
+
+/* ---- the same event again, with other words in it -------------------------------------------- */
+
+/* What an event carried, when it is the only view in it: more of the same may follow. */
+static struct sv *words_of(struct chunk *c)
+{
+	if (c->finish.n || c->type.n || (c->content.n != 0) == (c->reasoning.n != 0))
+		return NULL;
+	return c->content.n ? &c->content : &c->reasoning;
+}
+
+static bool remembered(const struct chunk_memo *m, struct sv text, struct chunk *ret)
+{
+	struct walk w = { .end = (const unsigned char *)text.p + text.n };
+	struct sv words;
+
+	if (m->n == 0 || text.n < m->head + m->tail || memcmp(text.p, m->text, m->head) != 0)
+		return false;
+	w.p = (const unsigned char *)text.p + m->head;
+	if (!string_rest(&w, &words) || words.n == 0 || text.n - m->head - words.n != m->tail ||
+	    memcmp(words.p + words.n, m->text + m->n - m->tail, m->tail) != 0)
+		return false;
+	*ret = m->chunk;
+	if (m->reasoning)
+		ret->reasoning = words;
+	else
+		ret->content = words;
+	ret->bad_at = text.n;
+	return true;
+}
+
+bool chunk_parse_next(struct chunk_memo *m, struct sv text, struct chunk *ret)
+{
+	struct sv *words;
+
+	if (remembered(m, text, ret))
+		return true;
+	if (!chunk_parse(text, ret))
+		return false;
+	words = text.n <= sizeof(m->text) ? words_of(ret) : NULL;
+	if (!words)
+		return true;
+	memcpy(m->text, text.p, text.n);
+	m->n = text.n;
+	m->head = (size_t)(words->p - text.p);
+	m->tail = text.n - m->head - words->n;
+	m->reasoning = words == &ret->reasoning;
+	m->chunk = *ret;
+	return true;
+}
+
+/* ---- escapes --------------------------------------------------------------------------------- */
 
 static size_t utf8_put(unsigned cp, char *to)
 {

@@ -29,6 +29,20 @@ struct chunk {
 
 /* False: not one JSON object (ret->bad_at). The views point into `text`. */
 bool chunk_parse(struct sv text, struct chunk *ret);
+
+/*
+ * Events of a stream differ in little but their words. The memo holds the last event that carried
+ * some: one that has the same bytes before and behind its words, which are checked as ever, is the
+ * same JSON with the same fields and needs no other walk. Zeroed: empty. The result is always that
+ * of chunk_parse.
+ */
+struct chunk_memo {
+	char text[1024];
+	size_t n, head, tail; /* bytes before the words, and from their closing quote on */
+	bool reasoning;       /* the words are that, and not content */
+	struct chunk chunk;   /* its views are not looked at */
+};
+bool chunk_parse_next(struct chunk_memo *m, struct sv text, struct chunk *ret);
 /* Undoes the escapes of a view that chunk_parse gave: at most v.n bytes into `to`; gives their
  * number. */
 size_t chunk_unescape(struct sv v, char *to);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "load/sse.h"
 
+#include "load/scan.h"
+
 static const unsigned char bom[3] = { 0xef, 0xbb, 0xbf };
 
 void sse_init(struct sse *s, struct lbuf_pool *pool)
@@ -65,7 +67,9 @@ static enum sse_ev take_line(struct sse *s, struct sv line, bool in_place, struc
 	}
 	if (line.p[0] == ':')
 		return SSE_COMMENT;
-	colon = memchr(line.p, ':', line.n);
+	/* The usual line needs no search. */
+	colon = line.n > 4 && memcmp(line.p, "data:", 5) == 0 ? line.p + 4
+							      : memchr(line.p, ':', line.n);
 	name = (struct sv){ line.p, colon ? (size_t)(colon - line.p) : line.n };
 	if (colon) {
 		value = (struct sv){ colon + 1, line.n - name.n - 1 };
@@ -76,7 +80,7 @@ static enum sse_ev take_line(struct sse *s, struct sv line, bool in_place, struc
 	} else {
 		value.p = line.p + line.n;
 	}
-	if (sv_is(name, "data")) {
+	if (name.n == 4 && memcmp(name.p, "data", 4) == 0) {
 		if (!add_data(s, value, in_place))
 			return SSE_TOO_LONG;
 	} else if (sv_is(name, "event")) {
@@ -93,15 +97,8 @@ static void forget_shown(struct sse *s)
 {
 	s->shown = s->pending = s->has_data = false;
 	s->type[0] = '\0';
-	lbuf_put(s->pool, &s->data);
-}
-
-static const char *line_end(struct sv in)
-{
-	const char *lf = memchr(in.p, '\n', in.n);
-	const char *cr = memchr(in.p, '\r', lf ? (size_t)(lf - in.p) : in.n);
-
-	return cr ? cr : lf;
+	if (s->data)
+		lbuf_put(s->pool, &s->data);
 }
 
 /* Eats a byte order mark at the very start, also when it comes in pieces. */
@@ -160,8 +157,8 @@ enum sse_ev sse_next(struct sse *s, struct sv *in, struct sse_event *ret)
 				continue;
 			}
 		}
-		end = line_end(*in);
-		if (end) {
+		end = scan_line_end(in->p, in->p + in->n);
+		if (end < in->p + in->n) {
 			ev = one_line(s, in, end, ret);
 			continue;
 		}

@@ -189,6 +189,49 @@ static void limits_the_depth(void)
 	str_release(&s);
 }
 
+#define DELTA(inside) SV("{\"choices\":[{\"delta\":{" inside "}}]}")
+
+static void remembers_the_last_event(void)
+{
+	struct chunk_memo m = { 0 };
+	struct chunk c;
+
+	CHECK(chunk_parse_next(&m, DELTA("\"content\":\"a\""), &c));
+	is(c.content, "a");
+	CHECK(m.n > 0 && m.head == 33 && m.tail == 5);
+	CHECK(chunk_parse_next(&m, DELTA("\"content\":\"b\\nc\""), &c));
+	is(c.content, "b\nc");
+	CHECK(c.has_choices && c.reasoning.n == 0);
+	/* What only begins alike. */
+	CHECK(chunk_parse_next(&m, DELTA("\"content\":\"a\"},\"finish_reason\":\"stop\",\"x\":{"),
+			       &c));
+	is(c.finish, "stop");
+	is(c.content, "a");
+	CHECK(chunk_parse_next(&m, DELTA("\"content\":\"\""), &c));
+	CHECK(c.content.n == 0);
+	CHECK(chunk_parse_next(&m, DELTA("\"content\":\"a\",\"content\":\"b\""), &c));
+	is(c.content, "b");
+	/* What is no JSON stays none. */
+	CHECK(chunk_parse_next(&m, DELTA("\"content\":\"a\""), &c));
+	CHECK(!chunk_parse_next(&m, DELTA("\"content\":\"a\n\""), &c));
+	CHECK(!chunk_parse_next(&m, DELTA("\"content\":\"\xc3\""), &c));
+	CHECK(!chunk_parse_next(&m, SV("{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}x"), &c));
+	CHECK(!chunk_parse_next(&m, SV("{\"choices\":[{\"delta\":{\"content\":\"a\"}}]"), &c));
+	CHECK(!chunk_parse_next(&m, SV("{\"choices\":[{\"delta\":{\"content\":\"a"), &c));
+}
+
+static void remembers_reasoning(void)
+{
+	struct chunk_memo m = { 0 };
+	struct chunk c;
+
+	CHECK(chunk_parse_next(&m, DELTA("\"reasoning\":\"a\""), &c));
+	CHECK(chunk_parse_next(&m, DELTA("\"reasoning\":\"bb\""), &c));
+	is(c.reasoning, "bb");
+	CHECK(c.content.n == 0);
+}
+
 TEST_MAIN(TEST(finds_chat_chunks), TEST(finds_tool_calls), TEST(finds_usage), TEST(finds_errors),
 	  TEST(reads_events_of_the_responses_endpoint), TEST(undoes_escapes),
-	  TEST(agrees_with_jansson), TEST(limits_the_depth))
+	  TEST(remembers_the_last_event), TEST(remembers_reasoning), TEST(agrees_with_jansson),
+	  TEST(limits_the_depth))

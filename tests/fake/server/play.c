@@ -14,6 +14,8 @@ struct maker {
 	int events;
 };
 
+static long made = 100000; /* answers so far: each has an id of its own, as real ones have */
+
 static void put(struct play *p, const void *from, size_t n)
 {
 	if (n == 0)
@@ -119,9 +121,9 @@ static void usage(struct maker *m, int64_t tokens)
 static void open_event(struct maker *m)
 {
 	add(m,
-	    "data:%s{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,"
+	    "data:%s{\"id\":\"chatcmpl-%ld\",\"object\":\"chat.completion.chunk\",\"created\":1,"
 	    "\"model\":\"fake\",",
-	    m->s->sp ? " " : "");
+	    m->s->sp ? " " : "", made);
 }
 
 static void close_event(struct maker *m)
@@ -301,6 +303,7 @@ void play_make(const struct script *s, int64_t ask, struct play *ret)
 	int64_t tokens = s->ask ? ask : s->n, sent = 0, at;
 
 	*ret = (struct play){ .keep = s->keep && s->frame != FRAME_CLOSE, .end = (int)s->end };
+	made++;
 	if (s->status != 200 || s->body != BODY_OK) {
 		plain(s, ret);
 		return;
