@@ -218,33 +218,49 @@ static const double gauss_w[] = { 0.189450610455068496285, 0.1826034150449235888
 				  0.124628971255533872052, 0.095158511682492784810,
 				  0.062253523938647892863, 0.027152459411754094852 };
 
+struct nct {
+	double t, df, delta, ln_scale;
+};
+
 /* P(Z <= t s - delta) times the density of s = chi_df / sqrt(df) at s. */
-static double nct_slice(double s, double t, double df, double delta, double ln_scale)
+static double nct_slice(const struct nct *k, double s)
 {
 	if (s <= 0)
 		return 0;
-	return exp(ln_scale + (df - 1) * log(s) - df * s * s / 2) * norm_cdf(t * s - delta);
+	return exp(k->ln_scale + (k->df - 1) * log(s) - k->df * s * s / 2) *
+	       norm_cdf(k->t * s - k->delta);
+}
+
+static double nct_part(const struct nct *k, double lo, double hi)
+{
+	const int panels = 32;
+	double half = (hi - lo) / panels / 2, sum = 0;
+
+	for (int i = 0; i < panels && half > 0; i++) {
+		double mid = lo + (2 * i + 1) * half, part = 0;
+
+		for (size_t j = 0; j < ARRAY_SIZE(gauss_x); j++)
+			part += gauss_w[j] * (nct_slice(k, mid - half * gauss_x[j]) +
+					      nct_slice(k, mid + half * gauss_x[j]));
+		sum += part * half;
+	}
+	return sum;
 }
 
 double nct_cdf(double t, double df, double delta)
 {
 	/* s has mean near 1 and sd near 1 / sqrt(2 df); 13 of them on either side hold all but
 	 * 1e-20 for any df >= 1 (its tails are lighter than the normal's above 1). */
-	double ln_scale = log(2) + df / 2 * log(df / 2) - ln_gamma(df / 2);
-	double reach = 13 / sqrt(2 * df), lo = MAX(0.0, 1 - reach), hi = 1 + reach, sum = 0;
-	const int panels = 48;
-	double half = (hi - lo) / panels / 2;
+	struct nct k = { t, df, delta, log(2) + df / 2 * log(df / 2) - ln_gamma(df / 2) };
+	double reach = 13 / sqrt(2 * df), lo = MAX(0.0, 1 - reach), hi = 1 + reach;
+	/* Where the normal part rises from 0 to 1: a few hundredths of the way when t is large. */
+	double a = t != 0 ? (delta - 9) / t : lo, b = t != 0 ? (delta + 9) / t : lo;
 
 	if (isnan(t) || isnan(delta) || !(df > 0))
 		return NAN;
-	for (int i = 0; i < panels; i++) {
-		double mid = lo + (2 * i + 1) * half, part = 0;
-
-		for (size_t j = 0; j < ARRAY_SIZE(gauss_x); j++)
-			part += gauss_w[j] *
-				(nct_slice(mid - half * gauss_x[j], t, df, delta, ln_scale) +
-				 nct_slice(mid + half * gauss_x[j], t, df, delta, ln_scale));
-		sum += part * half;
-	}
-	return MIN(sum, 1.0);
+	a = MIN(MAX(a, lo), hi);
+	b = MIN(MAX(b, lo), hi);
+	return MIN(nct_part(&k, lo, MIN(a, b)) + nct_part(&k, MIN(a, b), MAX(a, b)) +
+			   nct_part(&k, MAX(a, b), hi),
+		   1.0);
 }

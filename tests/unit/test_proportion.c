@@ -37,6 +37,16 @@ static void tolerance_factors_of_large_samples(void)
 	CHECK_NEAR(tolerance_factor(2, 0.90, 0.95), 20.581, 5e-4);
 }
 
+/* Two or three starts, far out: integrated with 30 digits (mpmath) over the chi density. */
+static void tolerance_factors_of_small_samples(void)
+{
+	CHECK_NEAR(tolerance_factor(2, 0.90, 0.98), 51.506731940474, 1e-9 * 51);
+	CHECK_NEAR(tolerance_factor(2, 0.95, 0.99), 131.426288285008, 1e-9 * 131);
+	CHECK_NEAR(tolerance_factor(2, 0.99, 0.99), 185.616958603211, 1e-9 * 185);
+	CHECK_NEAR(tolerance_factor(3, 0.99, 0.99), 23.8955633493928, 1e-9 * 24);
+	CHECK_NEAR(tolerance_factor(2, 0.50, 0.99), 22.5005026117683, 1e-9 * 22);
+}
+
 /* The kept factors are those that are made: a confidence one bit away is not kept. */
 static void kept_factors_are_the_made_ones(void)
 {
@@ -105,5 +115,6 @@ static void items_needed_is_said_before_running(void)
 
 TEST_MAIN(TEST(exact_bounds_of_a_share), TEST(tolerance_factors_of_the_table),
 	  TEST(tolerance_factors_of_large_samples), TEST(kept_factors_are_the_made_ones),
-	  TEST(wilson_keeps_inside_zero_and_one), TEST(ranks_that_bound_a_quantile),
-	  TEST(paired_items_by_hand), TEST(items_needed_is_said_before_running))
+	  TEST(tolerance_factors_of_small_samples), TEST(wilson_keeps_inside_zero_and_one),
+	  TEST(ranks_that_bound_a_quantile), TEST(paired_items_by_hand),
+	  TEST(items_needed_is_said_before_running))
