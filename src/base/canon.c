@@ -5,6 +5,46 @@
 #include "base/err.h"
 #include "base/json.h"
 
+/* ---- text ---- */
+
+#define EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+
+/* Sixteen bytes as one value: every processor of today has instructions for it. */
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
+
+static inline uint64_t halves(bytes16 v)
+{
+	uint64_t w[2];
+
+	memcpy(w, &v, sizeof(w));
+	return w[0] | w[1];
+}
+
+/* The first byte that ends a run of text: a quote, a backslash, a control; 32 at a time, then one.
+ * *any collects bits, so that its highest tells whether all was ASCII. */
+static const char *run_end(const char *p, const char *end, unsigned char *any)
+{
+	bytes16 all = { 0 };
+	unsigned char c;
+
+	for (; end - p >= 32; p += 32) {
+		bytes16 x, y, hit;
+
+		memcpy(&x, p, sizeof(x));
+		memcpy(&y, p + sizeof(x), sizeof(y));
+		hit = (bytes16)(x < 0x20) | (bytes16)(x == '"') | (bytes16)(x == '\\') |
+		      (bytes16)(y < 0x20) | (bytes16)(y == '"') | (bytes16)(y == '\\');
+		if (halves(hit))
+			break;
+		all |= x | y;
+	}
+	if (halves(all) & EACH_BYTE(0x80))
+		*any |= 0x80;
+	for (; p < end && (c = (unsigned char)*p) >= 0x20 && c != '"' && c != '\\'; p++)
+		*any |= c;
+	return p;
+}
+
 /* ---- writer ---- */
 
 struct writer {
@@ -62,16 +102,20 @@ static char short_escape(unsigned char c)
 
 static int write_string(struct writer *w, struct sv v)
 {
+	unsigned char any = 0;
 	size_t from = 0;
 
 	if (!utf8_valid(v))
-		return refuse(w, ERR_PARSE, "invalid UTF-8");
+		return w->n_path ? refuse(w, ERR_PARSE, "invalid UTF-8")
+				 : bail(w->err, ERR_PARSE, "not UTF-8: '" SV_FMT "'", SV_ARG(v));
 	str_addc(w->to, '"');
-	for (size_t i = 0; i < v.n; i++) {
-		unsigned char c = (unsigned char)v.p[i];
+	for (size_t i = 0;; i++) {
+		unsigned char c;
 
-		if (c >= 0x20 && c != '"' && c != '\\')
-			continue;
+		i = (size_t)(run_end(v.p + i, v.p + v.n, &any) - v.p);
+		if (i == v.n)
+			break;
+		c = (unsigned char)v.p[i];
 		str_addn(w->to, v.p + from, i - from);
 		from = i + 1;
 		if (c >= 0x20)
@@ -101,14 +145,34 @@ static int by_key(const void *a, const void *b)
 	return d ? d : (x.n > y.n) - (x.n < y.n);
 }
 
+/* Most objects are short, and qsort is not. */
+static void sort_members(struct member *m, size_t n)
+{
+	if (n > 16) {
+		qsort(m, n, sizeof(*m), by_key);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct member own = m[i];
+		size_t at = i;
+
+		for (; at && by_key(&m[at - 1], &own) > 0; at--)
+			m[at] = m[at - 1];
+		m[at] = own;
+	}
+}
+
 static int write_members(struct writer *w, const struct member *m, size_t n)
 {
-	str_addc(w->to, '{');
+	if (!n)
+		str_addc(w->to, '{');
 	for (size_t i = 0; i < n; i++) {
 		w->path[w->n_path++] = m[i].key;
 		if (!key_fits(m[i].key))
 			return refuse(w, ERR_PARSE, "key not [a-z][a-z0-9_]*");
-		str_addf(w->to, "%s\"" SV_FMT "\":", i ? "," : "", SV_ARG(m[i].key));
+		str_addn(w->to, i ? ",\"" : "{\"", 2);
+		str_addsv(w->to, m[i].key);
+		str_addn(w->to, "\":", 2);
 		TRY(write_value(w, m[i].value));
 		w->n_path--;
 	}
@@ -119,15 +183,18 @@ static int write_members(struct writer *w, const struct member *m, size_t n)
 static int write_object(struct writer *w, const json_t *v)
 {
 	size_t n = json_object_size(v), i = 0;
-	AUTO_FREE struct member *m = xcalloc(n + 1, sizeof(*m));
+	AUTO_FREE struct member *many = NULL;
+	struct member few[16], *m = few;
 	json_t *object =
 		(json_t *)v; /* jansson iterates over a non-const object; nothing changes */
 
+	if (n > ARRAY_SIZE(few))
+		m = many = xcalloc(n, sizeof(*m));
 	for (void *it = json_object_iter(object); it; it = json_object_iter_next(object, it))
 		m[i++] =
 			(struct member){ { json_object_iter_key(it), json_object_iter_key_len(it) },
 					 json_object_iter_value(it) };
-	qsort(m, n, sizeof(*m), by_key);
+	sort_members(m, n);
 	return write_members(w, m, n);
 }
 
@@ -182,13 +249,29 @@ int canon_write(const json_t *value, size_t max_bytes, struct str *ret, struct e
 {
 	struct str own CLEANUP(str_release) = { 0 };
 	struct writer w = { .to = &own, .err = err };
+	size_t before = ret->n;
+	int rc;
 
+	if (!max_bytes && !ret->limit) { /* nothing to hold back: no copy */
+		w.to = ret;
+		rc = write_value(&w, value);
+		if (rc < 0)
+			str_cut(ret, before);
+		return rc;
+	}
 	str_init(&own, max_bytes);
 	TRY(write_value(&w, value));
 	if (own.over)
 		return bail(err, ERR_LIMIT, "more than %zu bytes", max_bytes);
 	str_addsv(ret, sv_str(&own));
 	return 0;
+}
+
+int canon_write_text(struct sv text, struct str *ret, struct err *err)
+{
+	struct writer w = { .to = ret, .err = err };
+
+	return write_string(&w, text); /* checks before it writes */
 }
 
 int canon_digest(const json_t *value, char ret[65], struct err *err)
@@ -217,10 +300,12 @@ static int fault(struct reader *r, enum err_code code, const char *what)
 	return bail(r->err, code, "%s at byte %td", what, r->at - r->start);
 }
 
-static int blanks(struct reader *r)
+static inline int blanks(struct reader *r)
 {
 	const char *from = r->at;
 
+	if (r->at == r->end || (unsigned char)*r->at > ' ') /* nearly always */
+		return 0;
 	while (r->at < r->end &&
 	       (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
 		r->at++;
@@ -317,35 +402,6 @@ static int escape(struct reader *r, struct str *out)
 }
 
 /* At the opening quote. raw: between the quotes. out (may be NULL): filled only when escaped. */
-#define EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
-
-/* Bytes that are zero (exact up to the first of them). */
-static uint64_t zero_bytes(uint64_t w)
-{
-	return (w - EACH_BYTE(1)) & ~w & EACH_BYTE(0x80);
-}
-
-/* The first byte that ends a run of text: a quote, a backslash, a control; eight at a time. *any
- * collects bits, so that its highest tells whether all was ASCII. */
-static const char *run_end(const char *p, const char *end, unsigned char *any)
-{
-	uint64_t w, all = 0;
-	unsigned char c;
-
-	for (; end - p >= 8; p += 8) {
-		memcpy(&w, p, sizeof(w));
-		if (((w - EACH_BYTE(0x20)) & ~w & EACH_BYTE(0x80)) |
-		    zero_bytes(w ^ EACH_BYTE('"')) | zero_bytes(w ^ EACH_BYTE('\\')))
-			break;
-		all |= w;
-	}
-	if (all & EACH_BYTE(0x80))
-		*any |= 0x80;
-	for (; p < end && (c = (unsigned char)*p) >= 0x20 && c != '"' && c != '\\'; p++)
-		*any |= c;
-	return p;
-}
-
 static int string(struct reader *r, struct sv *raw, bool *escaped, struct str *out)
 {
 	const char *from = ++r->at, *run = from;
@@ -471,8 +527,8 @@ static int member(struct reader *r, struct sv *before, json_t *into)
 
 	if (r->at == r->end || *r->at != '"')
 		return fault(r, ERR_PARSE, "want a key");
-	TRY(string(r, &key, &escaped, &decoded));
-	if (escaped)
+	TRY(string(r, &key, &escaped, r->strict ? NULL : &decoded));
+	if (escaped && !r->strict)
 		key = sv_str(&decoded);
 	if (!key_fits(key) || (escaped && r->strict))
 		return fault(r, ERR_PARSE, "key not [a-z][a-z0-9_]*");

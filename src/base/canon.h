@@ -37,6 +37,8 @@ enum canon_mode {
 
 /* Appends the canonical form. max_bytes 0: no limit. On failure ret is as it was. */
 int canon_write(const json_t *value, size_t max_bytes, struct str *ret, struct err *err) MUST_USE;
+/* The same of a string. */
+int canon_write_text(struct sv text, struct str *ret, struct err *err) MUST_USE;
 /* The caller drops the reference. Strings may hold NUL: use json_string_length. */
 int canon_read(struct sv bytes, size_t max_bytes, enum canon_mode mode, json_t **ret,
 	       struct err *err) MUST_USE;

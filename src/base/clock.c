@@ -31,16 +31,30 @@ void sleep_ns(int64_t ns)
 		(void)nanosleep(&t, NULL);
 }
 
+/* In so many digits: a tenth of what printf takes, and there is one in every entry. */
+static void put(char *to, unsigned v, size_t n)
+{
+	for (; n--; v /= 10)
+		to[n] = (char)('0' + v % 10);
+}
+
 char *time_utc(int64_t ms)
 {
+	char text[] = "0000-00-00T00:00:00.000Z";
 	int64_t s = ms >= 0 ? ms / 1000 : -((-ms + 999) / 1000);
 	time_t when = (time_t)s;
 	struct tm tm;
 
 	if (!gmtime_r(&when, &tm) || tm.tm_year + 1900 < 1 || tm.tm_year + 1900 > 9999)
 		return xstrdup("0001-01-01T00:00:00.000Z");
-	return xasprintf("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1,
-			 tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ms - s * 1000));
+	put(text, (unsigned)tm.tm_year + 1900, 4);
+	put(text + 5, (unsigned)tm.tm_mon + 1, 2);
+	put(text + 8, (unsigned)tm.tm_mday, 2);
+	put(text + 11, (unsigned)tm.tm_hour, 2);
+	put(text + 14, (unsigned)tm.tm_min, 2);
+	put(text + 17, (unsigned)tm.tm_sec, 2);
+	put(text + 20, (unsigned)(ms - s * 1000), 3);
+	return xstrdup(text);
 }
 
 static bool digits(const char *s, size_t at, size_t n, int64_t *ret)

@@ -108,6 +108,14 @@ void str_clear(struct str *s)
 		s->p[0] = '\0';
 }
 
+void str_cut(struct str *s, size_t n)
+{
+	if (n >= s->n)
+		return;
+	s->n = n;
+	s->p[n] = '\0';
+}
+
 void str_addn(struct str *s, const void *p, size_t n)
 {
 	if (s->limit && n > s->limit - MIN(s->n, s->limit)) {
@@ -182,28 +190,6 @@ char *str_steal(struct str *s)
 
 	*s = (struct str){ .limit = s->limit };
 	return p;
-}
-
-struct sv sv_of(const char *s)
-{
-	return s ? (struct sv){ s, strlen(s) } : (struct sv){ "", 0 };
-}
-
-bool sv_eq(struct sv a, struct sv b)
-{
-	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
-bool sv_is(struct sv a, const char *s)
-{
-	return sv_eq(a, sv_of(s));
-}
-
-bool sv_starts(struct sv a, const char *with)
-{
-	size_t n = strlen(with);
-
-	return a.n >= n && memcmp(a.p, with, n) == 0;
 }
 
 bool sv_ends(struct sv a, const char *with)
@@ -409,6 +395,13 @@ static size_t utf8_len(const unsigned char *p, size_t n)
 bool utf8_valid(struct sv v)
 {
 	for (size_t i = 0, k; i < v.n; i += k) {
+		uint64_t w;
+
+		if (v.n - i >= sizeof(w)) { /* ASCII, eight at a time */
+			memcpy(&w, v.p + i, k = sizeof(w));
+			if (!(w & UINT64_C(0x8080808080808080)))
+				continue;
+		}
 		k = utf8_len((const unsigned char *)v.p + i, v.n - i);
 		if (!k)
 			return false;

@@ -33,7 +33,8 @@ struct sv {
 
 void str_init(struct str *s, size_t limit);
 void str_release(struct str *s);
-void str_clear(struct str *s); /* keeps the memory and the limit */
+void str_clear(struct str *s);         /* keeps the memory and the limit */
+void str_cut(struct str *s, size_t n); /* to its first n bytes, if it is longer */
 void str_add(struct str *s, const char *text);
 void str_addn(struct str *s, const void *p, size_t n);
 void str_addc(struct str *s, char c);
@@ -47,14 +48,29 @@ static inline const char *str_text(const struct str *s)
 	return s->p ? s->p : "";
 }
 
-struct sv sv_of(const char *s); /* NULL gives the empty view */
+/* NULL gives the empty view. Looking at text is inline: of a literal the length is known then. */
+static inline struct sv sv_of(const char *s)
+{
+	return s ? (struct sv){ s, strlen(s) } : (struct sv){ "", 0 };
+}
 static inline struct sv sv_str(const struct str *s)
 {
 	return (struct sv){ str_text(s), s->n };
 }
-bool sv_eq(struct sv a, struct sv b);
-bool sv_is(struct sv a, const char *s);
-bool sv_starts(struct sv a, const char *with);
+static inline bool sv_eq(struct sv a, struct sv b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+static inline bool sv_is(struct sv a, const char *s)
+{
+	return sv_eq(a, sv_of(s));
+}
+static inline bool sv_starts(struct sv a, const char *with)
+{
+	size_t n = strlen(with);
+
+	return a.n >= n && memcmp(a.p, with, n) == 0;
+}
 bool sv_ends(struct sv a, const char *with);
 struct sv sv_trim(struct sv v);
 char *sv_dup(struct sv v) MUST_USE;

@@ -17,8 +17,8 @@ const char *const ledger_kinds[] = {
 
 bool entry_kind_known(struct sv kind)
 {
-	for (const char *const *k = ledger_kinds; *k; k++)
-		if (sv_is(kind, *k))
+	for (const char *const *k = ledger_kinds; *k && kind.n; k++)
+		if ((*k)[0] == kind.p[0] && sv_is(kind, *k))
 			return true;
 	return false;
 }
@@ -122,7 +122,7 @@ static void take_by(struct taker *t, const struct canon_scalar *s)
 /* 64 lower-case hex digits, alone or after "sha256:". */
 static bool digest_in(struct sv v, uint8_t ret[SHA256_LEN])
 {
-	if (sv_starts(v, "sha256:")) {
+	if (v.n == 2 * SHA256_LEN + 7 && sv_starts(v, "sha256:")) {
 		v.p += 7;
 		v.n -= 7;
 	}
@@ -178,7 +178,7 @@ static void probe_blob(struct taker *t, const struct canon_scalar *s)
 static void take_body(struct taker *t, const struct canon_scalar *s)
 {
 	struct entry *e = t->e;
-	struct entry_ref ref = { 0 };
+	struct entry_ref ref;
 
 	if (s->type == 's' && !s->escaped && digest_in(s->raw, ref.digest)) {
 		ref.rel = rel_of(s);
@@ -283,15 +283,6 @@ int entry_scan(struct sv bytes, struct entry *e, struct err *err)
 
 /* ---- making ---- */
 
-static int add_string(const char *text, struct str *to, struct err *err)
-{
-	AUTO_JSON json_t *v = json_string(text);
-
-	if (!v)
-		return bail(err, ERR_PARSE, "not UTF-8: '%s'", text ? text : "");
-	return canon_write(v, 0, to, err);
-}
-
 /* `log` and `kind` stand in signed notes and file names too, so they hold no escapes. */
 static bool plain(const char *s)
 {
@@ -303,12 +294,46 @@ static bool plain(const char *s)
 	return true;
 }
 
+static int make(const struct ledger_new *n, const struct entry_place *at, struct str *to,
+		struct err *err)
+{
+	AUTO_FREE char *time = time_utc(n->at_ms);
+	size_t before = to->n;
+	char hex[SHA256_HEX], seq[24];
+
+	hex_of(at->prev, SHA256_LEN, hex);
+	(void)snprintf(seq, sizeof(seq), "%llu", (unsigned long long)at->seq);
+	str_add(to, "{\"at\":\"");
+	str_add(to, time);
+	str_add(to, "\",\"body\":");
+	if (canon_write(n->body, 0, to, err) < 0)
+		return err_wrap(err, "body of '%s'", n->kind);
+	str_add(to, ",\"by\":{\"id\":");
+	TRY(canon_write_text(sv_of(n->by_id), to, err));
+	str_add(to, ",\"role\":");
+	TRY(canon_write_text(sv_of(n->role), to, err));
+	str_add(to, "},\"kind\":\"");
+	str_add(to, n->kind);
+	str_add(to, "\",\"log\":");
+	TRY(canon_write_text(sv_of(at->log), to, err));
+	str_add(to, ",\"prev\":\"");
+	str_add(to, hex);
+	str_add(to, "\",\"seq\":");
+	str_add(to, seq);
+	str_add(to, ",\"v\":1}");
+	if (to->n - before <= CANON_MAX_BYTES)
+		return 0;
+	(void)bail(err, ERR_LIMIT, "an entry of '%s' is %zu bytes, the limit is %d", n->kind,
+		   to->n - before, CANON_MAX_BYTES);
+	err_hint(err, "Put what is large into a blob.");
+	return -ERR_LIMIT;
+}
+
 int entry_make(const struct ledger_new *n, const struct entry_place *at, struct str *ret,
 	       struct err *err)
 {
-	struct str s CLEANUP(str_release) = { 0 };
-	AUTO_FREE char *time = time_utc(n->at_ms);
-	char prev[SHA256_HEX];
+	size_t before = ret->n;
+	int rc;
 
 	if (!n->kind || !entry_kind_known(sv_of(n->kind)))
 		return bail(err, ERR_BUG, "'%s' is no kind of entry", n->kind ? n->kind : "");
@@ -316,25 +341,10 @@ int entry_make(const struct ledger_new *n, const struct entry_place *at, struct 
 		return bail(err, ERR_PARSE, "an entry needs by, role and log");
 	if (!json_is_object(n->body))
 		return bail(err, ERR_PARSE, "the body of an entry is not an object");
-	hex_of(at->prev, SHA256_LEN, prev);
-	str_addf(&s, "{\"at\":\"%s\",\"body\":", time);
-	if (canon_write(n->body, 0, &s, err) < 0)
-		return err_wrap(err, "body of '%s'", n->kind);
-	str_add(&s, ",\"by\":{\"id\":");
-	TRY(add_string(n->by_id, &s, err));
-	str_add(&s, ",\"role\":");
-	TRY(add_string(n->role, &s, err));
-	str_addf(&s, "},\"kind\":\"%s\",\"log\":", n->kind);
-	TRY(add_string(at->log, &s, err));
-	str_addf(&s, ",\"prev\":\"%s\",\"seq\":%llu,\"v\":1}", prev, (unsigned long long)at->seq);
-	if (s.n > CANON_MAX_BYTES) {
-		(void)bail(err, ERR_LIMIT, "an entry of '%s' is %zu bytes, the limit is %d",
-			   n->kind, s.n, CANON_MAX_BYTES);
-		err_hint(err, "Put what is large into a blob.");
-		return -ERR_LIMIT;
-	}
-	str_addsv(ret, sv_str(&s));
-	return 0;
+	rc = make(n, at, ret, err);
+	if (rc < 0)
+		str_cut(ret, before);
+	return rc;
 }
 
 /* ---- whole ---- */

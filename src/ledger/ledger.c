@@ -163,22 +163,33 @@ int ledger_add_row(struct store *s, struct sha256 *h, struct log_head *head,
 	return 0;
 }
 
+/* What one append after another can use again. */
+struct scratch {
+	struct str bytes;
+	struct entry e;
+};
+
+static void scratch_release(struct scratch *s)
+{
+	str_release(&s->bytes);
+	entry_release(&s->e);
+}
+
 /* Adds finished entry bytes that follow `head`, and moves `head` on. */
-static int add_bytes(struct ledger *l, struct log_head *head, struct sv bytes,
+static int add_bytes(struct ledger *l, struct log_head *head, struct sv bytes, struct entry *e,
 		     struct ledger_ref *ret, struct err *err)
 {
-	struct entry e CLEANUP(entry_release) = { 0 };
 	struct entry_row row = { .seq = head->frontier.size };
 
 	/* What we write is read by the same reader as everything else, before it counts. */
-	if (entry_scan(bytes, &e, err) < 0)
+	if (entry_scan(bytes, e, err) < 0)
 		return err_wrap(err, "an entry of our own making");
-	TRY(check_blobs(l, &e, err));
+	TRY(check_blobs(l, e, err));
 	merkle_leaf(&l->h, bytes, row.leaf);
-	row.kind = e.kind;
-	row.at_ms = e.at_ms;
+	row.kind = e->kind;
+	row.at_ms = e->at_ms;
 	row.bytes = bytes;
-	TRY(ledger_add_row(l->store, &l->h, head, &row, &e, err));
+	TRY(ledger_add_row(l->store, &l->h, head, &row, e, err));
 	ret->seq = row.seq;
 	memcpy(ret->leaf, row.leaf, SHA256_LEN);
 	hex_of(row.leaf, SHA256_LEN, ret->hex);
@@ -186,13 +197,13 @@ static int add_bytes(struct ledger *l, struct log_head *head, struct sv bytes,
 }
 
 static int add_new(struct ledger *l, struct log_head *head, const struct ledger_new *n,
-		   struct ledger_ref *ret, struct err *err)
+		   struct scratch *s, struct ledger_ref *ret, struct err *err)
 {
 	struct entry_place at = { head->origin, head->frontier.size, head->head };
-	struct str bytes CLEANUP(str_release) = { 0 };
 
-	TRY(entry_make(n, &at, &bytes, err));
-	TRY(add_bytes(l, head, sv_str(&bytes), ret, err));
+	str_clear(&s->bytes);
+	TRY(entry_make(n, &at, &s->bytes, err));
+	TRY(add_bytes(l, head, sv_str(&s->bytes), &s->e, ret, err));
 	return take_state(l, n, err);
 }
 
@@ -205,6 +216,7 @@ int append_locked(struct ledger *l, const struct ledger_new *e, size_t n, struct
 		  struct err *err)
 {
 	struct log_head head CLEANUP(log_head_release) = { 0 };
+	struct scratch s CLEANUP(scratch_release) = { 0 };
 
 	TRY(l->store->ops->begin(l->store, /* write= */ true, err));
 	struct transaction t CLEANUP(transaction_end) = { l, true };
@@ -212,7 +224,7 @@ int append_locked(struct ledger *l, const struct ledger_new *e, size_t n, struct
 	TRY(l->store->ops->head(l->store, &head, err));
 	TRY(ledger_check_head(l, &head, err));
 	for (size_t i = 0; i < n; i++)
-		TRY(add_new(l, &head, &e[i], &ret[i], err));
+		TRY(add_new(l, &head, &e[i], &s, &ret[i], err));
 	TRY(l->store->ops->commit(l->store, err));
 	t.open = false;
 	l->seen_size = head.frontier.size;
@@ -308,6 +320,7 @@ int ledger_draft_append(struct ledger *l, const struct ledger_draft *d, const ch
 	struct ssh_key key CLEANUP(ssh_key_release) = { 0 };
 	struct str sig CLEANUP(str_release) = { 0 };
 	CLEANUP(lock_dropp) struct ledger *locked = NULL;
+	struct entry e CLEANUP(entry_release) = { 0 };
 	struct sig_row row = { .scheme = SV("sshsig") };
 	struct ledger_ref own;
 
@@ -323,7 +336,7 @@ int ledger_draft_append(struct ledger *l, const struct ledger_draft *d, const ch
 	/* The bytes name the entry they follow, so they fit only where they were drafted. */
 	if (head.frontier.size != d->ref.seq)
 		return bail(err, ERR_CONFLICT, "the log has grown since this was drafted");
-	TRY(add_bytes(l, &head, (struct sv){ d->bytes, d->n }, &own, err));
+	TRY(add_bytes(l, &head, (struct sv){ d->bytes, d->n }, &e, &own, err));
 	memcpy(row.leaf, own.leaf, SHA256_LEN);
 	row.signer = sv_of(key.fingerprint);
 	row.sig = sv_str(&sig);
@@ -382,6 +395,7 @@ static int make_log(struct ledger *l, const struct ledger_conf *c, struct err *e
 {
 	struct log_head head CLEANUP(log_head_release) = { 0 };
 	struct ledger_checkpoint cp CLEANUP(ledger_checkpoint_release) = { 0 };
+	struct scratch s CLEANUP(scratch_release) = { 0 };
 	AUTO_JSON json_t *body = NULL;
 	struct ledger_ref ref;
 
@@ -407,7 +421,7 @@ static int make_log(struct ledger *l, const struct ledger_conf *c, struct err *e
 					  .by_id = c->by_id,
 					  .role = "machine",
 					  .at_ms = c->now_ms },
-		    &ref, err));
+		    &s, &ref, err));
 	TRY(l->store->ops->commit(l->store, err));
 	t.open = false;
 	return ledger_checkpoint(l, &cp, err);

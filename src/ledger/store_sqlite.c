@@ -8,39 +8,72 @@
 
 /* "twic" and the version of the tables: a foreign or newer file is refused by name. */
 #define APPLICATION_ID 0x74776963
-#define USER_VERSION   2
-/* Version 1 kept no nodes of the tree; it is read and written as it is. */
+#define USER_VERSION   3
+/* Older stores are read and written as they are. Version 1 kept no nodes of the tree; before 3 the
+ * indexes of hashes ran over the whole log. */
 #define FIRST_VERSION 1
+#define NODES_SINCE   2
+#define CHUNKS_SINCE  3
 
-static const char *const schema[] = {
-	"CREATE TABLE log (log_id INTEGER PRIMARY KEY CHECK (log_id = 1), origin TEXT NOT NULL,"
-	" size INTEGER NOT NULL CHECK (size >= 0), head BLOB NOT NULL CHECK (length(head) = 32),"
-	" frontier BLOB NOT NULL CHECK (length(frontier) % 32 = 0)) STRICT",
-	"CREATE TABLE entry (seq INTEGER PRIMARY KEY CHECK (seq >= 0), kind TEXT NOT NULL,"
-	" at_ms INTEGER NOT NULL, leaf BLOB NOT NULL UNIQUE CHECK (length(leaf) = 32),"
-	" bytes BLOB NOT NULL) STRICT",
-	"CREATE TABLE entry_ref (seq INTEGER NOT NULL REFERENCES entry(seq), rel TEXT NOT NULL,"
-	" digest BLOB NOT NULL CHECK (length(digest) = 32), PRIMARY KEY (seq, rel, digest))"
-	" STRICT, WITHOUT ROWID",
-	"CREATE TABLE signature (leaf BLOB NOT NULL CHECK (length(leaf) = 32), scheme TEXT NOT NULL"
-	" CHECK (scheme IN ('sshsig','dsse-ed25519','dsse-p256')), signer TEXT NOT NULL,"
-	" sig BLOB NOT NULL, PRIMARY KEY (leaf, scheme, signer)) STRICT, WITHOUT ROWID",
-	"CREATE TABLE checkpoint (size INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT",
-	"CREATE TABLE blob (digest BLOB PRIMARY KEY CHECK (length(digest) = 32),"
-	" bytes INTEGER NOT NULL, media_type TEXT NOT NULL, state TEXT NOT NULL"
-	" CHECK (state IN ('present','withheld','expired'))) STRICT, WITHOUT ROWID",
-	"CREATE TABLE node (level INTEGER NOT NULL, idx INTEGER NOT NULL, hash BLOB NOT NULL"
-	" CHECK (length(hash) = 32), PRIMARY KEY (level, idx)) STRICT, WITHOUT ROWID",
-	"CREATE INDEX entry_by_kind ON entry (kind, seq)",
-	"CREATE INDEX entry_ref_by_digest ON entry_ref (digest)",
-	"CREATE TRIGGER entry_no_update BEFORE UPDATE ON entry BEGIN"
-	" SELECT RAISE(ABORT, 'an entry is never changed'); END",
-	"CREATE TRIGGER entry_no_delete BEFORE DELETE ON entry BEGIN"
-	" SELECT RAISE(ABORT, 'an entry is never deleted'); END",
-	"CREATE TRIGGER entry_in_order BEFORE INSERT ON entry"
-	" WHEN NEW.seq IS NOT (SELECT size FROM log WHERE log_id = 1) BEGIN"
-	" SELECT RAISE(ABORT, 'an entry is only added at the end'); END",
+/*
+ * Hashes have no order that entries come in: in one index over all of them each entry would change
+ * a page of its own, and a page written twice (log of writes, then file) is eight times an entry.
+ * So the indexes of hashes go by runs of 256 entries first. What is added then lies in a few pages,
+ * and looking a hash up asks each run: 4,000 short steps in a log of a million.
+ */
+static const struct made {
+	int from, until; /* versions that have it; until 0: still */
+	const char *text;
+} schema[] = {
+	{ 1, 0,
+	  "CREATE TABLE log (log_id INTEGER PRIMARY KEY CHECK (log_id = 1), origin TEXT NOT NULL,"
+	  " size INTEGER NOT NULL CHECK (size >= 0), head BLOB NOT NULL CHECK (length(head) = 32),"
+	  " frontier BLOB NOT NULL CHECK (length(frontier) % 32 = 0)) STRICT" },
+	{ 1, CHUNKS_SINCE - 1,
+	  "CREATE TABLE entry (seq INTEGER PRIMARY KEY CHECK (seq >= 0), kind TEXT NOT NULL,"
+	  " at_ms INTEGER NOT NULL, leaf BLOB NOT NULL UNIQUE CHECK (length(leaf) = 32),"
+	  " bytes BLOB NOT NULL) STRICT" },
+	{ CHUNKS_SINCE, 0,
+	  "CREATE TABLE entry (seq INTEGER PRIMARY KEY CHECK (seq >= 0), kind TEXT NOT NULL,"
+	  " at_ms INTEGER NOT NULL, leaf BLOB NOT NULL CHECK (length(leaf) = 32),"
+	  " bytes BLOB NOT NULL) STRICT" },
+	{ 1, 0,
+	  "CREATE TABLE entry_ref (seq INTEGER NOT NULL REFERENCES entry(seq), rel TEXT NOT NULL,"
+	  " digest BLOB NOT NULL CHECK (length(digest) = 32), PRIMARY KEY (seq, rel, digest))"
+	  " STRICT, WITHOUT ROWID" },
+	{ 1, 0,
+	  "CREATE TABLE signature (leaf BLOB NOT NULL CHECK (length(leaf) = 32),"
+	  " scheme TEXT NOT NULL CHECK (scheme IN ('sshsig','dsse-ed25519','dsse-p256')),"
+	  " signer TEXT NOT NULL, sig BLOB NOT NULL, PRIMARY KEY (leaf, scheme, signer)) STRICT,"
+	  " WITHOUT ROWID" },
+	{ 1, 0, "CREATE TABLE checkpoint (size INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT" },
+	{ 1, 0,
+	  "CREATE TABLE blob (digest BLOB PRIMARY KEY CHECK (length(digest) = 32),"
+	  " bytes INTEGER NOT NULL, media_type TEXT NOT NULL, state TEXT NOT NULL"
+	  " CHECK (state IN ('present','withheld','expired'))) STRICT, WITHOUT ROWID" },
+	{ NODES_SINCE, 0,
+	  "CREATE TABLE node (level INTEGER NOT NULL, idx INTEGER NOT NULL, hash BLOB NOT NULL"
+	  " CHECK (length(hash) = 32), PRIMARY KEY (level, idx)) STRICT, WITHOUT ROWID" },
+	{ 1, 0, "CREATE INDEX entry_by_kind ON entry (kind, seq)" },
+	{ CHUNKS_SINCE, 0, "CREATE INDEX entry_by_leaf ON entry (seq >> 8, substr(leaf, 1, 8))" },
+	{ 1, CHUNKS_SINCE - 1, "CREATE INDEX entry_ref_by_digest ON entry_ref (digest)" },
+	{ CHUNKS_SINCE, 0, "CREATE INDEX entry_ref_by_digest ON entry_ref (seq >> 8, digest)" },
+	{ 1, 0,
+	  "CREATE TRIGGER entry_no_update BEFORE UPDATE ON entry BEGIN"
+	  " SELECT RAISE(ABORT, 'an entry is never changed'); END" },
+	{ 1, 0,
+	  "CREATE TRIGGER entry_no_delete BEFORE DELETE ON entry BEGIN"
+	  " SELECT RAISE(ABORT, 'an entry is never deleted'); END" },
+	{ 1, 0,
+	  "CREATE TRIGGER entry_in_order BEFORE INSERT ON entry"
+	  " WHEN NEW.seq IS NOT (SELECT size FROM log WHERE log_id = 1) BEGIN"
+	  " SELECT RAISE(ABORT, 'an entry is only added at the end'); END" },
 };
+
+static bool made_in(const struct made *m, int version)
+{
+	return m->from <= version && (!m->until || version <= m->until);
+}
 
 enum stmt {
 	S_HEAD,
@@ -101,6 +134,11 @@ struct lite {
 	sqlite3 *db;
 	char *path;
 	sqlite3_stmt *stmt[S_MANY];
+	int version;
+	/* The head that follows from the entries added since `begin`; written with the commit. */
+	struct frontier frontier;
+	uint8_t head[SHA256_LEN];
+	bool head_due;
 };
 
 static struct lite *lite_of(struct store *s)
@@ -226,8 +264,24 @@ static void lite_rollback(struct store *s)
 {
 	struct lite *l = lite_of(s);
 
+	l->head_due = false;
 	if (!sqlite3_get_autocommit(l->db))
 		(void)sqlite3_exec(l->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static int write_head(struct lite *l, struct err *err)
+{
+	AUTO_STMT *q = NULL;
+
+	if (!l->head_due)
+		return 0;
+	TRY(take(l, S_SET_HEAD, &q, err));
+	(void)sqlite3_bind_int64(q, 1, (int64_t)l->frontier.size);
+	bind_blob(q, 2, l->head, SHA256_LEN);
+	bind_blob(q, 3, l->frontier.hash, frontier_count(&l->frontier) * SHA256_LEN);
+	TRY(done(l, q, err));
+	l->head_due = false;
+	return 0;
 }
 
 static int lite_commit(struct store *s, struct err *err)
@@ -235,6 +289,7 @@ static int lite_commit(struct store *s, struct err *err)
 	struct lite *l = lite_of(s);
 	AUTO_STMT *q = NULL;
 
+	TRY(write_head(l, err));
 	TRY(take(l, S_COMMIT, &q, err));
 	return done(l, q, err);
 }
@@ -264,7 +319,8 @@ static int lite_make(struct store *s, const char *origin, struct err *err)
 	static const uint8_t zeros[SHA256_LEN];
 
 	for (size_t i = 0; i < ARRAY_SIZE(schema); i++)
-		TRY(exec(l, schema[i], err));
+		if (made_in(&schema[i], USER_VERSION))
+			TRY(exec(l, schema[i].text, err));
 	TRY(exec(l, ids, err));
 	if (sqlite3_prepare_v2(l->db,
 			       "INSERT INTO log (log_id, origin, size, head, frontier)"
@@ -284,6 +340,7 @@ static int lite_head(struct store *s, struct log_head *ret, struct err *err)
 	struct sv f;
 	bool row = false;
 
+	TRY(write_head(l, err));
 	TRY(take(l, S_HEAD, &q, err));
 	TRY(step(l, q, &row, err));
 	if (!row)
@@ -339,21 +396,47 @@ static int lite_add(struct store *s, const struct entry_row *r, const struct ent
 		    const struct log_head *after, struct err *err)
 {
 	struct lite *l = lite_of(s);
-	AUTO_STMT *q = NULL;
 
+	/* Our own connection goes without the triggers (settle): this is the one that matters. */
+	assert(after->frontier.size == r->seq + 1 && (!l->head_due || l->frontier.size == r->seq));
 	TRY(add_row(l, r, err));
 	for (size_t i = 0; i < e->n_refs; i++)
 		TRY(add_ref(l, r->seq, &e->refs[i], err));
 	for (size_t i = 0; i < e->n_blobs; i++)
 		TRY(add_blob(l, &e->blobs[i], err));
-	TRY(take(l, S_SET_HEAD, &q, err));
-	(void)sqlite3_bind_int64(q, 1, (int64_t)after->frontier.size);
-	bind_blob(q, 2, after->head, SHA256_LEN);
-	bind_blob(q, 3, after->frontier.hash, frontier_count(&after->frontier) * SHA256_LEN);
-	return done(l, q, err);
+	l->frontier = after->frontier;
+	memcpy(l->head, after->head, SHA256_LEN);
+	l->head_due = true;
+	return 0;
 }
 
 /* ---- reading ---- */
+
+/* Each run of entries in turn, the smallest first. */
+#define EACH_CHUNK                                                                                 \
+	"WITH RECURSIVE chunk (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM chunk"                  \
+	" WHERE n < (SELECT max(seq) >> 8 FROM entry))"
+
+/* The numbers of the entries that refer to a digest, or whose hash begins so. */
+static void add_by_hash(const struct lite *l, const struct row_query *q, struct str *to)
+{
+	bool chunks = l->version >= CHUNKS_SINCE;
+
+	if (q->digest) {
+		str_add(to, chunks ? " AND e.seq IN (" EACH_CHUNK
+				     " SELECT r.seq FROM chunk CROSS JOIN entry_ref r"
+				     " WHERE r.seq >> 8 = chunk.n AND r.digest = ?"
+				   : " AND e.seq IN (SELECT seq FROM entry_ref WHERE digest = ?");
+		str_add(to, q->rel ? " AND rel = ?)" : ")");
+	}
+	if (q->leaf_lo)
+		str_add(to, chunks ? " AND e.seq IN (" EACH_CHUNK
+				     " SELECT h.seq FROM chunk CROSS JOIN entry h"
+				     " WHERE h.seq >> 8 = chunk.n AND substr(h.leaf, 1, 8)"
+				     " BETWEEN substr(?, 1, 8) AND substr(?, 1, 8)"
+				     " AND h.leaf BETWEEN ? AND ?)"
+				   : " AND e.leaf BETWEEN ? AND ?");
+}
 
 static void add_kinds(const char *const *kinds, struct str *to)
 {
@@ -386,11 +469,7 @@ static int prepare_rows(struct lite *l, const struct row_query *q, sqlite3_stmt 
 		str_add(&t, " AND e.at_ms >= ?");
 	if (q->until_ms)
 		str_add(&t, " AND e.at_ms < ?");
-	if (q->digest)
-		str_addf(&t, " AND e.seq IN (SELECT seq FROM entry_ref WHERE digest = ?%s)",
-			 q->rel ? " AND rel = ?" : "");
-	if (q->leaf_lo)
-		str_add(&t, " AND e.leaf BETWEEN ? AND ?");
+	add_by_hash(l, q, &t);
 	add_kinds(q->kinds, &t);
 	str_addf(&t, " ORDER BY %s%s", seq, q->newest_first ? " DESC" : "");
 	if (q->limit)
@@ -410,7 +489,7 @@ static int prepare_rows(struct lite *l, const struct row_query *q, sqlite3_stmt 
 		bind_blob(*ret, at++, q->digest, SHA256_LEN);
 	if (q->digest && q->rel)
 		bind_text(*ret, at++, sv_of(q->rel));
-	if (q->leaf_lo) {
+	for (int i = 0; q->leaf_lo && i < (l->version >= CHUNKS_SINCE ? 2 : 1); i++) {
 		bind_blob(*ret, at++, q->leaf_lo, SHA256_LEN);
 		bind_blob(*ret, at++, q->leaf_hi, SHA256_LEN);
 	}
@@ -646,10 +725,10 @@ static int lite_blobs(struct store *s, const uint8_t *digest, blob_seen *seen, v
 
 /* ---- its own check ---- */
 
-static bool in_schema(struct sv text)
+static bool in_schema(struct sv text, int version)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(schema); i++)
-		if (sv_is(text, schema[i]))
+		if (made_in(&schema[i], version) && sv_is(text, schema[i].text))
 			return true;
 	return false;
 }
@@ -657,9 +736,11 @@ static bool in_schema(struct sv text)
 static int check_schema(struct lite *l, fault_seen *seen, void *arg, struct err *err)
 {
 	CLEANUP(stmt_drop) sqlite3_stmt *q = NULL;
-	size_t n = l->base.no_nodes;
+	size_t n = 0, want = 0;
 	bool row = false;
 
+	for (size_t i = 0; i < ARRAY_SIZE(schema); i++)
+		want += made_in(&schema[i], l->version);
 	if (sqlite3_prepare_v2(l->db,
 			       "SELECT name, sql FROM sqlite_schema"
 			       " WHERE name NOT LIKE 'sqlite_%' ESCAPE '\\'",
@@ -670,14 +751,14 @@ static int check_schema(struct lite *l, fault_seen *seen, void *arg, struct err 
 		if (!row)
 			break;
 		n++;
-		if (!in_schema(column(q, 1))) {
+		if (!in_schema(column(q, 1), l->version)) {
 			AUTO_FREE char *name = text_clean(column(q, 0));
 			AUTO_FREE char *text = xasprintf("'%s' is not as it was made", name);
 
 			seen(arg, text);
 		}
 	}
-	if (n != ARRAY_SIZE(schema))
+	if (n != want)
 		seen(arg, "tables, indexes or triggers of the store are missing or added");
 	return 0;
 }
@@ -754,12 +835,16 @@ static int pragma_int(struct lite *l, const char *text, int *ret, struct err *er
 
 static int settle(struct lite *l, unsigned flags, struct err *err)
 {
-	int id = 0, version = 0;
+	int id = 0;
 	bool made = false;
 
+	l->version = USER_VERSION;
 	(void)sqlite3_extended_result_codes(l->db, 1);
 	(void)sqlite3_busy_timeout(l->db, 20000);
 	(void)sqlite3_db_config(l->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	/* The triggers are there for other programs. What they would refuse we never do: entries
+	 * are added in order, under the lock, after the head was compared with the last of them. */
+	(void)sqlite3_db_config(l->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	TRY(exec(l,
 		 "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
 		 " PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL;"
@@ -769,13 +854,13 @@ static int settle(struct lite *l, unsigned flags, struct err *err)
 	TRY(lite_made(&l->base, &made, err));
 	if (made) {
 		TRY(pragma_int(l, "PRAGMA application_id", &id, err));
-		TRY(pragma_int(l, "PRAGMA user_version", &version, err));
+		TRY(pragma_int(l, "PRAGMA user_version", &l->version, err));
 		if (id != APPLICATION_ID)
 			return bail(err, ERR_BROKEN, "'%s' is not a store of a ledger", l->path);
-		if (version < FIRST_VERSION || version > USER_VERSION)
+		if (l->version < FIRST_VERSION || l->version > USER_VERSION)
 			return bail(err, ERR_UNSUPPORTED, "store '%s' is of version %d, not %d",
-				    l->path, version, USER_VERSION);
-		l->base.no_nodes = version == FIRST_VERSION;
+				    l->path, l->version, USER_VERSION);
+		l->base.no_nodes = l->version < NODES_SINCE;
 	}
 	/* Entries of about 1 KiB: of pages of 4 KiB a fifth would stay empty. */
 	if (flags & STORE_CREATE && !made)
@@ -795,6 +880,16 @@ static void add_uri_path(const char *path, struct str *to)
 	}
 }
 
+/* Counting its memory costs SQLite a lock at every call of malloc. Before its first use only. */
+static void config_once(void)
+{
+	static bool done_once;
+
+	if (!done_once)
+		(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	done_once = true;
+}
+
 static int try_open(const char *path, unsigned flags, bool immutable, struct store **ret,
 		    struct err *err)
 {
@@ -804,6 +899,7 @@ static int try_open(const char *path, unsigned flags, bool immutable, struct sto
 	int how = flags & STORE_READONLY ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
 	struct stat st;
 
+	config_once();
 	l->base.ops = &lite_ops;
 	l->path = xstrdup(path);
 	/* SQLite would wait for the writer of a pipe, and through every signal. */

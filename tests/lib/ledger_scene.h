@@ -138,6 +138,38 @@ static inline void scene_sql(const char *dir, const char *sql)
 	sqlite3_close(db);
 }
 
+/* Turns a store into one that an earlier program made: version 1 kept no nodes, and until 2 the
+ * indexes of hashes ran over the whole log. */
+static inline void scene_older(const char *dir, int version)
+{
+	char sql[200];
+
+	scene_sql(
+		dir,
+		"PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON;"
+		" DROP INDEX entry_by_leaf; DROP INDEX entry_by_kind;"
+		" DROP INDEX entry_ref_by_digest; DROP TRIGGER entry_no_update;"
+		" DROP TRIGGER entry_no_delete; DROP TRIGGER entry_in_order;"
+		" ALTER TABLE entry RENAME TO newer;"
+		"CREATE TABLE entry (seq INTEGER PRIMARY KEY CHECK (seq >= 0), kind TEXT NOT NULL,"
+		" at_ms INTEGER NOT NULL, leaf BLOB NOT NULL UNIQUE CHECK (length(leaf) = 32),"
+		" bytes BLOB NOT NULL) STRICT;"
+		"INSERT INTO entry SELECT * FROM newer; DROP TABLE newer;"
+		"CREATE INDEX entry_by_kind ON entry (kind, seq);"
+		"CREATE INDEX entry_ref_by_digest ON entry_ref (digest);"
+		"CREATE TRIGGER entry_no_update BEFORE UPDATE ON entry BEGIN"
+		" SELECT RAISE(ABORT, 'an entry is never changed'); END;"
+		"CREATE TRIGGER entry_no_delete BEFORE DELETE ON entry BEGIN"
+		" SELECT RAISE(ABORT, 'an entry is never deleted'); END;"
+		"CREATE TRIGGER entry_in_order BEFORE INSERT ON entry"
+		" WHEN NEW.seq IS NOT (SELECT size FROM log WHERE log_id = 1) BEGIN"
+		" SELECT RAISE(ABORT, 'an entry is only added at the end'); END");
+	if (version == 1)
+		scene_sql(dir, "DROP TABLE node");
+	snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", version);
+	scene_sql(dir, sql);
+}
+
 /* Text for the rest of the test; nobody has to free it. */
 static inline char *scene_keep(char *text)
 {

@@ -47,6 +47,98 @@ static void gives_the_one_form(void)
 	}
 }
 
+/* Text is looked at 32 bytes at a time: what ends it counts wherever it stands. */
+static void a_long_text_is_read_byte_for_byte(void)
+{
+	static const struct {
+		unsigned char byte;
+		const char *written;
+	} odd[] = { { '"', "\\\"" },     { '\\', "\\\\" }, { '\n', "\\n" },
+		    { 0x1f, "\\u001f" }, { 0x20, " " },    { 0x7f, "\x7f" } };
+
+	for (size_t at = 0; at < 100; at++)
+		for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+			struct str want CLEANUP(str_release) = { 0 },
+					got CLEANUP(str_release) = { 0 };
+			char text[100];
+			AUTO_JSON json_t *v = NULL, *again = NULL;
+			struct err err = ERR_INIT;
+
+			memset(text, 'x', sizeof(text));
+			text[at] = (char)odd[i].byte;
+			v = json_stringn(text, sizeof(text));
+			str_addf(&want, "\"%.*s%s%.*s\"", (int)at, text, odd[i].written,
+				 (int)(99 - at), text + at + 1);
+			CHECK_OK(canon_write(v, 0, &got, &err), err);
+			CHECK_STR(str_text(&got), str_text(&want));
+			CHECK_OK(canon_read(sv_str(&got), 0, CANON_STRICT, &again, &err), err);
+			CHECK(json_equal(v, again));
+			/* and as it must not be written */
+			if (odd[i].byte >= 0x20 && odd[i].byte != '"' && odd[i].byte != '\\')
+				continue;
+			str_clear(&got);
+			str_addf(&got, "\"%.*s\"", (int)sizeof(text), text);
+			CHECK_INT(canon_scan(sv_str(&got), 0, NULL, NULL, &err), -ERR_PARSE);
+		}
+}
+
+static void bad_utf8_is_refused_wherever_it_stands(void)
+{
+	for (size_t at = 1; at < 101; at++) {
+		struct err err = ERR_INIT;
+		char text[102];
+
+		memset(text, 'x', sizeof(text));
+		text[0] = text[101] = '"';
+		text[at] = (char)0x80;
+		CHECK_INT(canon_scan((struct sv){ text, 102 }, 0, NULL, NULL, &err), -ERR_PARSE);
+		CHECK_HAS(err.msg, "invalid UTF-8");
+		CHECK(!utf8_valid((struct sv){ text, 102 }));
+	}
+}
+
+/* Short objects are sorted in place, long ones by qsort; both come out sorted. */
+static void objects_of_any_length_are_sorted(void)
+{
+	for (unsigned n = 0; n < 40; n++) {
+		struct str want CLEANUP(str_release) = { 0 }, got CLEANUP(str_release) = { 0 };
+		AUTO_JSON json_t *o = json_object();
+		struct err err = ERR_INIT;
+
+		str_addc(&want, '{');
+		for (unsigned i = 0; i < n; i++) {
+			char key[8];
+
+			snprintf(key, sizeof(key), "k%02u", (i * 7 + 3) % n);
+			json_put_int(o, key, (i * 7 + 3) % n);
+			str_addf(&want, "%s\"k%02u\":%u", i ? "," : "", i, i);
+		}
+		str_addc(&want, '}');
+		if (n % 7 == 0 && n) /* then not every number came up */
+			continue;
+		CHECK_OK(canon_write(o, 0, &got, &err), err);
+		CHECK_STR(str_text(&got), str_text(&want));
+	}
+}
+
+static void what_cannot_be_written_leaves_no_trace(void)
+{
+	struct str s CLEANUP(str_release) = { 0 };
+	AUTO_JSON json_t *v = json_pack("[i,{s:f}]", 1, "a", 0.5);
+	struct err err = ERR_INIT;
+
+	str_add(&s, "before");
+	CHECK_INT(canon_write(v, 0, &s, &err), -ERR_PARSE);
+	CHECK_STR(str_text(&s), "before");
+	CHECK_INT(canon_write_text(SV("\xff"), &s, &err), -ERR_PARSE);
+	CHECK_STR(str_text(&s), "before");
+	CHECK_OK(canon_write_text(SV("a\"b"), &s, &err), err);
+	CHECK_STR(str_text(&s), "before\"a\\\"b\"");
+	str_cut(&s, 6);
+	str_cut(&s, 600);
+	CHECK_STR(str_text(&s), "before");
+}
+
 static void refuses_what_is_no_value_of_ours(void)
 {
 	static const struct {
@@ -241,7 +333,9 @@ static void published_vectors(void)
 	CHECK(i >= 16);
 }
 
-TEST_MAIN(TEST(gives_the_one_form), TEST(refuses_what_is_no_value_of_ours),
+TEST_MAIN(TEST(a_long_text_is_read_byte_for_byte), TEST(bad_utf8_is_refused_wherever_it_stands),
+	  TEST(objects_of_any_length_are_sorted), TEST(what_cannot_be_written_leaves_no_trace),
+	  TEST(gives_the_one_form), TEST(refuses_what_is_no_value_of_ours),
 	  TEST(strict_takes_only_the_one_form), TEST(keeps_its_limits),
 	  TEST(scan_shows_each_scalar_with_its_path), TEST(what_is_read_is_written_again),
 	  TEST(published_vectors))
