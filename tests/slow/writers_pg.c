@@ -5,6 +5,7 @@
 #include "pg_server.h"
 
 #include "base/clock.h"
+#include "ledger/inner.h"
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -121,9 +122,47 @@ static void writers_that_are_killed_disturb_no_other(void)
 	writers(2);
 }
 
+/* A machine that holds the lock and is heard of no more: the server lets go of it before the others
+ * give up. It is stopped where it waits for its own next step, with the lock taken. */
+static void a_writer_that_falls_silent_lets_go(void)
+{
+	struct err err = ERR_INIT;
+	struct ledger *l;
+	int64_t start;
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	pg_database(&server, "silent");
+	ledger_close(open_as("m0", LEDGER_CREATE));
+	CHECK_INT(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		struct log_head head = { 0 };
+
+		l = open_as("m1", 0);
+		CHECK_OK(l->store->ops->begin(l->store, /* write= */ true, &err), err);
+		CHECK_OK(l->store->ops->head(l->store, &head, &err), err);
+		if (write(ready[1], "x", 1) != 1)
+			_exit(2);
+		for (;;)
+			pause();
+	}
+	CHECK(read(ready[0], &c, 1) == 1);
+	l = open_as("m0", 0);
+	start = clock_ns();
+	(void)fix_append(l, "cost", json_pack("{s:i}", "n", 1));
+	start = clock_ns() - start;
+	printf("# let go after %.1f s\n", (double)start / 1e9);
+	ledger_close(l);
+	CHECK_INT(kill(pid, SIGKILL), 0);
+	CHECK_INT(test_reap(pid), SIGKILL);
+}
+
 int main(void)
 {
 	static const struct test tests[] = { TEST(writers_lose_and_repeat_nothing),
-					     TEST(writers_that_are_killed_disturb_no_other) };
+					     TEST(writers_that_are_killed_disturb_no_other),
+					     TEST(a_writer_that_falls_silent_lets_go) };
 	return pg_main(&server, tests, ARRAY_SIZE(tests));
 }
