@@ -6,8 +6,8 @@
  *
  * First on a ledger of 20,000 entries, some years of one workload's checks; then, where
  * TWICE_BENCH_ENTRIES asks for more, once more at the end of one as long as that. What depends on
- * the disk is measured in five parts: the goal is held against the one in the middle, the fastest is
- * named too. An entry is 1 KiB and refers to two digests.
+ * the disk is measured in five parts: the goal is held against the one in the middle, the fastest
+ * is named too. An entry is 1 KiB and refers to two digests.
  *
  * bench_ledger fill DIR N     appends N entries to the ledger in DIR and makes a checkpoint
  */

@@ -140,7 +140,7 @@ static void a_writer_that_falls_silent_lets_go(void)
 	if (pid == 0) {
 		struct log_head head = { 0 };
 
-		l = open_as("m1", 0);
+		l = open_as("m1", LEDGER_CREATE);
 		CHECK_OK(l->store->ops->begin(l->store, /* write= */ true, &err), err);
 		CHECK_OK(l->store->ops->head(l->store, &head, &err), err);
 		if (write(ready[1], "x", 1) != 1)

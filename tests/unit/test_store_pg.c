@@ -140,6 +140,45 @@ static void triggers_and_checks_guard_the_rows(void)
 }
 
 /* The role of a writer, as docs/ledger.md grants it: it can append and cannot do anything else. */
+/* What is added waits for no answer of its own: more than can wait at once, and one that fails. */
+static void many_at_once_are_all_there_or_none(void)
+{
+	enum { MANY = 700 };
+	AUTO_FREE struct ledger_new *e = xcalloc(MANY, sizeof(*e));
+	AUTO_JSON json_t *body = NULL;
+	char digest[SHA256_HEX];
+	struct err err = ERR_INIT;
+	struct ledger *l;
+	AUTO_FREE char *got = NULL;
+	uint64_t size = 0;
+
+	sha256_hex("x", 1, digest);
+	body = json_pack("{s:s,s:i}", "stack", digest, "n", 1);
+	pg_database(&server, "lots");
+	l = open_as("one", LEDGER_CREATE);
+	for (size_t i = 0; i < MANY; i++)
+		e[i] = (struct ledger_new){ .kind = "cost",
+					    .body = body,
+					    .by_id = "me@x",
+					    .role = "machine",
+					    .at_ms = FIX_T0 };
+	CHECK_OK(ledger_append_many(l, e, MANY, NULL, &err), err);
+	/* The server refuses the 300th of the next ones. */
+	sql("ALTER TABLE twice.entry ADD CONSTRAINT odd CHECK (seq <> 1000)", true);
+	CHECK_INT(ledger_append_many(l, e, MANY, NULL, &err), -ERR_BROKEN);
+	CHECK_HAS(err.msg, "odd");
+	CHECK_OK(ledger_size(l, &size, NULL, &err), err);
+	CHECK_INT(size, MANY + 1);
+	sql("ALTER TABLE twice.entry DROP CONSTRAINT odd", true);
+	err = ERR_INIT;
+	CHECK_OK(ledger_append_many(l, e, MANY, NULL, &err), err);
+	CHECK_OK(ledger_size(l, &size, NULL, &err), err);
+	CHECK_INT(size, 2 * MANY + 1);
+	ledger_close(l);
+	got = verify_as("one");
+	CHECK_STR(got, "");
+}
+
 static void a_writer_s_role_is_enough_to_write(void)
 {
 	AUTO_FREE char *where = NULL, *dir = path_join(test_dir(), "two"), *got = NULL;
@@ -319,6 +358,7 @@ int main(void)
 {
 	static const struct test tests[] = { TEST(everything_that_a_ledger_does),
 					     TEST(triggers_and_checks_guard_the_rows),
+					     TEST(many_at_once_are_all_there_or_none),
 					     TEST(a_writer_s_role_is_enough_to_write),
 					     TEST(writers_on_many_machines_take_turns),
 					     TEST(a_connection_that_was_cut_is_made_again),
