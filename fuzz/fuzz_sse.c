@@ -21,7 +21,7 @@ static void note(struct log *l, const char *type, struct sv data)
 static void plain(struct sv text, struct log *l)
 {
 	struct str data = { 0 };
-	char type[32] = "";
+	char type[sizeof(((struct sse *)0)->type)] = "";
 	bool any = false;
 
 	if (sv_starts(text, "\xef\xbb\xbf"))

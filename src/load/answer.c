@@ -27,7 +27,7 @@ static enum answer_step end(struct answer *a, enum load_outcome outcome, const c
 	r->outcome = (uint8_t)outcome;
 	if (detail)
 		r->detail = detail;
-	r->end = a->at;
+	r->end = a->ctx->at;
 	a->failed = outcome != LOAD_OK;
 	return ANSWER_END;
 }
@@ -132,8 +132,8 @@ static void keep_event(struct answer *a, uint32_t tokens, uint32_t flags)
 		a->ev_last = i;
 		b = blocks_at(pool, i);
 	}
-	b->v[b->n++] =
-		ev_pack(MAX(a->at - r->begun, INT64_C(0)), MIN(tokens, EV_TOKENS_LIMIT), flags);
+	b->v[b->n++] = ev_pack(MAX(a->ctx->at - r->begun, INT64_C(0)), MIN(tokens, EV_TOKENS_LIMIT),
+			       flags);
 	r->n_events++;
 }
 
@@ -155,7 +155,7 @@ static void mark_merged(struct answer *a, uint32_t flags)
 static void token_event(struct answer *a, const struct chunk *c)
 {
 	struct load_req *r = a->req;
-	uint32_t tokens = 0, flags = a->flags & LOAD_EV_UNSTAMPED;
+	uint32_t tokens = 0, flags = a->ctx->flags & LOAD_EV_UNSTAMPED;
 	bool hidden = c->content.n == 0 && !c->tool;
 
 	if (c->has_usage && c->completion_tokens >= a->last_usage) {
@@ -167,22 +167,22 @@ static void token_event(struct answer *a, const struct chunk *c)
 	}
 	if (hidden)
 		flags |= LOAD_EV_HIDDEN;
-	if (a->in_read++ > 0) {
+	if (a->ctx->in_read++ > 0) {
 		if (a->ev_last)
-			mark_merged(a, a->flags);
-		flags |= LOAD_EV_MERGED | (a->flags & LOAD_EV_LATE);
+			mark_merged(a, a->ctx->flags);
+		flags |= LOAD_EV_MERGED | (a->ctx->flags & LOAD_EV_LATE);
 		a->ctx->n_merged++;
-		a->ctx->n_late += (a->flags & LOAD_EV_LATE) != 0;
+		a->ctx->n_late += (a->ctx->flags & LOAD_EV_LATE) != 0;
 	}
 	a->ctx->n_events++;
 	a->ctx->n_unstamped += (flags & LOAD_EV_UNSTAMPED) != 0;
 	if (r->first_token == LOAD_NONE)
-		r->first_token = a->at;
+		r->first_token = a->ctx->at;
 	else if (a->ctx->itl)
-		hist_add(a->ctx->itl, a->at - r->last_token);
+		hist_add(a->ctx->itl, a->ctx->at - r->last_token);
 	if (!hidden && r->first_visible == LOAD_NONE)
-		r->first_visible = a->at;
-	r->last_token = a->at;
+		r->first_visible = a->ctx->at;
+	r->last_token = a->ctx->at;
 	keep_event(a, tokens, flags);
 }
 
@@ -334,9 +334,9 @@ enum answer_step answer_feed(struct answer *a, struct sv bytes, int64_t at, uint
 	enum http_ev ev;
 	enum answer_step step = ANSWER_MORE;
 
-	a->at = at;
-	a->flags = flags;
-	a->in_read = 0;
+	a->ctx->at = at;
+	a->ctx->flags = flags;
+	a->ctx->in_read = 0;
 	if (a->req->first_byte == LOAD_NONE)
 		a->req->first_byte = at;
 	while (step == ANSWER_MORE && (ev = http_next(&a->http, &bytes, &part)) != HTTP_MORE) {
@@ -362,7 +362,7 @@ enum answer_step answer_feed(struct answer *a, struct sv bytes, int64_t at, uint
 
 void answer_eof(struct answer *a, int64_t at, bool reset)
 {
-	a->at = at;
+	a->ctx->at = at;
 	if (!reset && http_eof(&a->http)) {
 		(void)whole(a);
 		return;

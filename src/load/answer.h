@@ -33,6 +33,9 @@ struct answer_ctx {
 	size_t answer_limit;
 	const char *const *wants; /* golden answers by prompt, to see where one begins to differ */
 	uint64_t n_events, n_merged, n_late, n_unstamped;
+	/* Of the bytes being read: */
+	int64_t at;
+	uint32_t flags, in_read; /* in_read: token events so far */
 	struct chunk_memo memo;
 };
 
@@ -42,10 +45,8 @@ struct answer {
 	struct http http;
 	struct sse sse;
 	struct lbuf *body;
-	int64_t at; /* of the bytes being read */
-	uint32_t flags, last_usage;
+	uint32_t last_usage;
 	uint32_t ev_last, text_first, text_last; /* blocks */
-	uint32_t in_read;                        /* token events in this read */
 	const char *want; /* what is left of the golden answer; NULL: none, or it differs already */
 	bool stream, collect, drop, done, failed, every, left_over;
 };

@@ -651,7 +651,7 @@ static size_t unescape_u(const unsigned char *p, const unsigned char *end, char 
 
 size_t chunk_unescape(struct sv v, char *to)
 {
-	const unsigned char *p = (const unsigned char *)v.p, *end = p + v.n;
+	const unsigned char *p = (const unsigned char *)v.p, *end = v.n ? p + v.n : p;
 	static const char from[] = "bfnrt", into[] = "\b\f\n\r\t";
 	size_t n = 0;
 

@@ -3,15 +3,18 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "load/session.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PROXY_HEAD ((size_t)8 * KIB)
+#define PROXY_HEAD    ((size_t)8 * KIB)
+#define KEPT_FRESH_NS (100 * NS_PER_US)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
@@ -46,8 +49,14 @@ struct conn *conn_at(const struct loop *l, uint32_t index)
 
 void conn_slab(struct loop *l)
 {
-	struct conn *slab = xcalloc(CONNS_A_SLAB, sizeof(*slab));
+	/* Mapped for itself, so that it goes back whole; touched at once. */
+	struct conn *slab = mmap(NULL, CONNS_A_SLAB * sizeof(*slab), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
+	if (slab == MAP_FAILED) {
+		(void)fprintf(stderr, "twice: out of memory for connections\n");
+		exit(70);
+	}
 	l->slabs = xrealloc(l->slabs, (l->n_slabs + 1) * sizeof(*l->slabs));
 	l->slabs[l->n_slabs] = slab;
 	for (size_t i = 0; i < CONNS_A_SLAB; i++) {
@@ -85,16 +94,17 @@ static void finish(struct loop *l, struct conn *c)
 {
 	bool keep = !l->phase->conf->no_keep_alive && c->state == CONN_READING && !c->hup &&
 		    l->phase->conf->engine == LOAD_ENGINE_HTTP && answer_keeps(&c->answer);
-	struct load_req *rec = c->rec;
+	struct load_req *rec = c->answer.req;
 	struct follow *follow = STEAL(c->follow);
 	uint32_t req = c->req;
 
 	rec->answer_at = c->answer.text_first;
 	answer_release(&c->answer);
 	conn_list_remove(&l->busy, c);
-	c->rec = NULL;
+	c->answer.req = NULL;
 	if (keep) {
 		c->state = CONN_KEPT;
+		c->drained_at = l->now;
 		conn_list_add(&l->kept, c);
 	} else {
 		conn_close(l, c);
@@ -105,9 +115,9 @@ static void finish(struct loop *l, struct conn *c)
 
 void conn_abort(struct loop *l, struct conn *c, enum load_outcome outcome, const char *detail)
 {
-	c->rec->outcome = (uint8_t)outcome;
-	c->rec->detail = detail;
-	c->rec->end = clock_ns();
+	c->answer.req->outcome = (uint8_t)outcome;
+	c->answer.req->detail = detail;
+	c->answer.req->end = clock_ns();
 	c->hup = true; /* what is half read or half sent can't be kept */
 	finish(l, c);
 }
@@ -154,7 +164,7 @@ static bool open_socket(struct loop *l, struct conn *c)
 	c->reused = false;
 	c->sent = 0;
 	c->state = CONN_CONNECTING;
-	c->connect_at = c->drained_at = clock_ns();
+	c->drained_at = clock_ns();
 	c->fd = socket(t->addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->fd < 0)
 		return false;
@@ -170,15 +180,17 @@ static bool open_socket(struct loop *l, struct conn *c)
 	return epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, c->fd, &ev) == 0;
 }
 
-/* A kept connection that is still quiet and open. */
+/* A kept connection that is still quiet and open. One that was read empty just now needs no look:
+ * it would tell nothing that the read didn't. */
 static struct conn *take_kept(struct loop *l)
 {
 	while (l->kept.last) {
 		struct conn *c = l->kept.last;
 		char byte;
 
-		if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
-		    (errno == EAGAIN || errno == EWOULDBLOCK)) {
+		if (l->now - c->drained_at < KEPT_FRESH_NS ||
+		    (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+		     (errno == EAGAIN || errno == EWOULDBLOCK))) {
 			conn_list_remove(&l->kept, c);
 			return c;
 		}
@@ -193,7 +205,8 @@ static struct conn *take_kept(struct loop *l)
 static int unsent(const struct loop *l, const struct conn *c, char *tail, size_t room,
 		  struct iovec v[3])
 {
-	const struct wire *w = c->wire;
+	const struct wire *w =
+		c->follow ? &c->follow->wire : &l->phase->wires->v[c->answer.req->prompt];
 	int tail_n = snprintf(tail, room, "Twice-Request-Id: twice-%s%u\r\n\r\n",
 			      l->phase->warming ? "w" : "", c->req);
 	struct iovec all[3] = { { w->head, w->head_n },
@@ -248,7 +261,7 @@ static void send_request(struct loop *l, struct conn *c)
 			return;
 		}
 		if (c->sent == 0) {
-			c->rec->started = before;
+			c->answer.req->started = before;
 			l->attempts++;
 		}
 		c->sent += (size_t)got;
@@ -257,13 +270,13 @@ static void send_request(struct loop *l, struct conn *c)
 
 static void connected(struct loop *l, struct conn *c)
 {
-	struct load_req *r = c->rec;
+	struct load_req *r = c->answer.req;
 
 	/* Through a proxy it is connected when the tunnel stands. */
 	r->connected = clock_ns();
 	if (r->connect_ns == LOAD_NONE)
 		r->connect_ns = 0;
-	r->connect_ns += r->connected - c->connect_at;
+	r->connect_ns += r->connected - c->drained_at;
 	if (!l->phase->target->tls) {
 		c->state = CONN_SENDING;
 		send_request(l, c);
@@ -282,7 +295,7 @@ static void handshake(struct loop *l, struct conn *c)
 	if (rc < 0) {
 		conn_abort(l, c, LOAD_CONNECT, "TLS handshake failed");
 	} else if (rc > 0) {
-		c->rec->tls_ns = clock_ns() - c->rec->connected;
+		c->answer.req->tls_ns = clock_ns() - c->answer.req->connected;
 		c->state = CONN_SENDING;
 		send_request(l, c);
 	}
@@ -353,11 +366,11 @@ static bool reconnect(struct loop *l, struct conn *c)
 	if (!c->reused || c->answer.http.began)
 		return false;
 	shut(c);
-	c->rec->reconnects++;
-	c->rec->reused = false;
-	c->rec->first_byte = LOAD_NONE;
+	c->answer.req->reconnects++;
+	c->answer.req->reused = false;
+	c->answer.req->first_byte = LOAD_NONE;
 	answer_release(&c->answer);
-	answer_begin(&c->answer, &l->ctx, c->rec);
+	answer_begin(&c->answer, &l->ctx, c->answer.req);
 	if (!open_socket(l, c))
 		connect_failed(l, c, errno);
 	return true;
@@ -370,8 +383,8 @@ static void closed_by_peer(struct loop *l, struct conn *c, bool reset)
 		return;
 	l->now = clock_ns();
 	if (l->phase->conf->engine == LOAD_ENGINE_RECV) {
-		c->rec->outcome = reset ? LOAD_RESET : LOAD_OK;
-		c->rec->end = l->now;
+		c->answer.req->outcome = reset ? LOAD_RESET : LOAD_OK;
+		c->answer.req->end = l->now;
 	} else {
 		answer_eof(&c->answer, l->now, reset);
 	}
@@ -420,12 +433,12 @@ static void put_on_ready(struct loop *l, struct conn *c)
 	if (c->on_ready)
 		return;
 	c->on_ready = true;
-	c->next_ready = NULL;
-	if (l->ready_last)
-		l->ready_last->next_ready = c;
+	c->next_ready = NO_CONN;
+	if (l->ready_last != NO_CONN)
+		conn_at(l, l->ready_last)->next_ready = c->index;
 	else
-		l->ready = c;
-	l->ready_last = c;
+		l->ready = c->index;
+	l->ready_last = c->index;
 }
 
 /* One read. False: nothing more to do with this connection now. */
@@ -455,9 +468,9 @@ static bool read_once(struct loop *l, struct conn *c)
 	l->now = clock_ns();
 	at = arrival(l, c, &m, &flags);
 	if (l->phase->conf->engine == LOAD_ENGINE_RECV) {
-		c->rec->bytes += (uint64_t)got;
-		if (c->rec->first_byte == LOAD_NONE)
-			c->rec->first_byte = at;
+		c->answer.req->bytes += (uint64_t)got;
+		if (c->answer.req->first_byte == LOAD_NONE)
+			c->answer.req->first_byte = at;
 	} else if (answer_feed(&c->answer, (struct sv){ l->rx, (size_t)got }, at, flags) ==
 		   ANSWER_END) {
 		finish(l, c);
@@ -514,7 +527,8 @@ void conn_event(struct loop *l, struct conn *c, uint32_t events)
 		handshake(l, c);
 	else if (c->gen == gen && c->state == CONN_SENDING && (events & EPOLLOUT))
 		send_request(l, c);
-	if (c->gen != gen || !c->rec || (c->state != CONN_SENDING && c->state != CONN_READING))
+	if (c->gen != gen || !c->answer.req ||
+	    (c->state != CONN_SENDING && c->state != CONN_READING))
 		return;
 	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 		c->hup = true;
@@ -522,8 +536,7 @@ void conn_event(struct loop *l, struct conn *c, uint32_t events)
 		conn_read(l, c);
 }
 
-void conn_begin(struct loop *l, uint32_t req, struct load_req *rec, const struct wire *wire,
-		struct follow *follow)
+void conn_begin(struct loop *l, uint32_t req, struct load_req *rec, struct follow *follow)
 {
 	struct conn *c = take_kept(l);
 
@@ -535,8 +548,6 @@ void conn_begin(struct loop *l, uint32_t req, struct load_req *rec, const struct
 		c->fd = -1;
 	}
 	c->req = req;
-	c->rec = rec;
-	c->wire = wire ? wire : &l->phase->wires->v[rec->prompt];
 	c->follow = follow;
 	c->hup = false;
 	answer_begin(&c->answer, &l->ctx, rec);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
@@ -18,6 +19,9 @@
 #define TAG_WAKE  UINT64_MAX
 #define TAG_CLOCK (UINT64_MAX - 1)
 #define TAG_TIMER (UINT64_MAX - 2)
+
+#define GATHER_NS    (50 * NS_PER_US)
+#define GATHER_AFTER 4 /* quick wakes */
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -61,6 +65,8 @@ int loop_init(struct loop *l, unsigned index, unsigned count, const struct load_
 			return bail_sys(err, "cannot make a timer");
 	}
 	l->rx = xmalloc(RX_SIZE);
+	l->events_now = xcalloc(EVENTS_A_WAKE, sizeof(*l->events_now));
+	l->ready = l->ready_last = NO_CONN;
 	memset(l->rx, 0, RX_SIZE);
 	blocks_init(&l->events);
 	blocks_init(&l->text);
@@ -78,7 +84,7 @@ int loop_init(struct loop *l, unsigned index, unsigned count, const struct load_
 	return 0;
 }
 
-void loop_release(struct loop *l)
+void loop_disconnect(struct loop *l)
 {
 	for (size_t i = 0; i < l->n_slabs * CONNS_A_SLAB; i++) {
 		struct conn *c = conn_at(l, (uint32_t)i);
@@ -87,8 +93,17 @@ void loop_release(struct loop *l)
 		closep(&c->fd);
 	}
 	for (size_t i = 0; i < l->n_slabs; i++)
-		free(l->slabs[i]);
+		munmap(l->slabs[i], CONNS_A_SLAB * sizeof(**l->slabs));
 	free(l->slabs);
+	l->slabs = NULL;
+	l->n_slabs = 0;
+	l->busy = l->kept = l->free = (struct conn_list){ 0 };
+}
+
+void loop_release(struct loop *l)
+{
+	loop_disconnect(l);
+	free(l->events_now);
 	free(l->rx);
 	lbuf_pool_release(&l->bufs);
 	blocks_release(&l->events);
@@ -194,7 +209,7 @@ static void begin(struct loop *l, uint32_t i, int64_t scheduled, int64_t now)
 		loop_ended(l, r);
 		return;
 	}
-	conn_begin(l, i, r, NULL, NULL);
+	conn_begin(l, i, r, NULL);
 }
 
 void loop_ended(struct loop *l, struct load_req *r)
@@ -318,7 +333,7 @@ static void begin_follows(struct loop *l)
 		live_add(&l->live.started, 1);
 		live_add(&l->live.scheduled, 1);
 		__atomic_store_n(&l->live.in_flight, l->in_flight, __ATOMIC_RELAXED);
-		conn_begin(l, (uint32_t)i, r, &f->wire, f);
+		conn_begin(l, (uint32_t)i, r, f);
 	}
 }
 
@@ -365,16 +380,16 @@ static void expire(struct loop *l)
 {
 	int64_t limit = l->phase->conf->timeout_ns;
 
-	while (l->busy.first && l->now - l->busy.first->rec->begun >= limit) {
+	while (l->busy.first && l->now - l->busy.first->answer.req->begun >= limit) {
 		struct conn *c = l->busy.first;
 
 		conn_abort(l, c, LOAD_TIMEOUT,
 			   c->state == CONN_CONNECTING || c->state == CONN_PROXY ||
 					   c->state == CONN_TLS
 				   ? "while connecting"
-			   : c->state == CONN_SENDING        ? "while sending"
-			   : c->rec->first_byte == LOAD_NONE ? "before any answer"
-							     : "inside the answer");
+			   : c->state == CONN_SENDING               ? "while sending"
+			   : c->answer.req->first_byte == LOAD_NONE ? "before any answer"
+								    : "inside the answer");
 	}
 }
 
@@ -401,7 +416,7 @@ static int64_t wake_at(const struct loop *l)
 		at = due_at(l, l->head) + limit; /* then it is dropped */
 	}
 	if (l->busy.first)
-		at = MIN(at, l->busy.first->rec->begun + limit);
+		at = MIN(at, l->busy.first->answer.req->begun + limit);
 	return at;
 }
 
@@ -410,14 +425,42 @@ static struct timespec timespec_of(int64_t ns)
 	return (struct timespec){ .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
 }
 
+/*
+ * Going to sleep and being woken costs several times what reading an event does. While parts of
+ * answers come in close behind each other, the loop sleeps a moment without listening and then
+ * takes all that came: their times are in the kernel's stamps. Never while a request is due, nor
+ * where one ended just now, since in a closed loop the next would be late.
+ */
+static void gather_some(struct loop *l, int64_t at)
+{
+	struct timespec moment = { .tv_nsec = GATHER_NS };
+
+	if (l->quick_wakes < GATHER_AFTER || !l->phase->gathers)
+		return;
+	if (at != INT64_MAX && at - clock_ns() < 4 * GATHER_NS)
+		return;
+	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+}
+
+/* Whether this wake came close behind the one before, with as many requests on their way. */
+static void note_wake(struct loop *l, unsigned in_flight)
+{
+	if (l->now - l->woken_at < 2 * GATHER_NS && in_flight == l->in_flight)
+		l->quick_wakes++;
+	else
+		l->quick_wakes = 0;
+	l->woken_at = l->now;
+}
+
 static int wait_for(struct loop *l, struct epoll_event *ev)
 {
 	int64_t at = wake_at(l), now;
 	struct itimerspec when = { 0 };
 	struct timespec left;
 
-	if (l->ready)
+	if (l->ready != NO_CONN)
 		return epoll_wait(l->epoll_fd, ev, EVENTS_A_WAKE, 0);
+	gather_some(l, at);
 	if (at != INT64_MAX && at - l->now > 5 * NS_PER_MS) {
 		/* An idle moment: pools grow now rather than when they are needed. */
 		blocks_ahead(&l->events, BLOCKS_A_SLAB / 2, /* slowly= */ true);
@@ -459,29 +502,57 @@ static void handle(struct loop *l, const struct epoll_event *ev)
 		conn_event(l, c, ev->events);
 }
 
+/* With many streams each one's memory has left the cache since its last event: it is asked for
+ * while the ones before are read. */
+static void look_ahead(const struct loop *l, const struct epoll_event *ev, int n, int i)
+{
+	if (i + 2 < n && ev[i + 2].data.u64 < TAG_TIMER) {
+		const char *c = (char *)conn_at(l, (uint32_t)(ev[i + 2].data.u64 >> 32));
+
+		for (size_t at = 0; at < sizeof(struct conn); at += 64)
+			__builtin_prefetch(c + at, 1);
+	}
+	if (i + 1 < n && ev[i + 1].data.u64 < TAG_TIMER) {
+		const struct conn *c = conn_at(l, (uint32_t)(ev[i + 1].data.u64 >> 32));
+		const char *rec = (char *)c->answer.req;
+
+		for (size_t at = 0; rec && at < sizeof(struct load_req); at += 64)
+			__builtin_prefetch(rec + at, 1);
+		if (c->answer.ev_last)
+			__builtin_prefetch(blocks_at(&l->events, c->answer.ev_last), 1);
+		if (c->answer.text_last)
+			__builtin_prefetch(blocks_at(&l->text, c->answer.text_last), 1);
+	}
+}
+
 static void read_ready(struct loop *l)
 {
-	struct conn *c = l->ready, *next;
+	uint32_t i = l->ready;
 
-	l->ready = l->ready_last = NULL;
-	for (; c; c = next) {
-		next = c->next_ready;
+	l->ready = l->ready_last = NO_CONN;
+	while (i != NO_CONN) {
+		struct conn *c = conn_at(l, i);
+
+		i = c->next_ready;
 		c->on_ready = false;
-		if (c->rec && (c->state == CONN_READING || c->state == CONN_SENDING))
+		if (c->answer.req && (c->state == CONN_READING || c->state == CONN_SENDING))
 			conn_read(l, c);
 	}
 }
 
 static void one_turn(struct loop *l)
 {
-	struct epoll_event ev[EVENTS_A_WAKE];
+	struct epoll_event *ev = l->events_now;
 	int64_t next = l->phase->closed ? INT64_MAX : due_at(l, l->head);
+	unsigned in_flight = l->in_flight;
 	int n = wait_for(l, ev);
 
 	l->wakes++;
 	l->now = clock_ns();
+	note_wake(l, in_flight);
 	stamps_refresh(&l->stamps, l->now);
 	for (int i = 0; i < n; i++) {
+		look_ahead(l, ev, n, i);
 		handle(l, &ev[i]);
 		/* A long turn must not make requests late. */
 		if (l->now >= next && has_room(l)) {

@@ -13,6 +13,7 @@
 #include "load/target.h"
 
 #include <openssl/ssl.h>
+#include <sys/epoll.h>
 
 enum conn_state {
 	CONN_FREE,
@@ -27,22 +28,22 @@ enum conn_state {
 struct loop;
 struct follow;
 
+/* One for each stream, four cache lines of it: what an event needs stands first. */
 struct conn {
 	int fd;
 	uint32_t index, gen; /* gen: events of an earlier life are told apart */
-	uint32_t req;        /* index of the record */
+	uint32_t req;        /* index of the record; the record itself is answer.req */
 	uint8_t state;
 	bool hup, reused, on_ready;
-	size_t sent;
-	int64_t drained_at, connect_at;
-	struct conn *prev, *next; /* by begin while a request is on it; else kept or free */
-	struct conn *next_ready;
-	struct load_req *rec;
-	const struct wire *wire; /* the request */
-	struct follow *follow;   /* it is a later turn of a conversation; NULL: a first one */
+	uint32_t next_ready; /* index; UINT32_MAX: the last */
+	int64_t drained_at;  /* until the first read: when connecting began */
 	struct tls *tls;
 	struct answer answer;
+	struct follow *follow; /* it is a later turn of a conversation; NULL: a first one */
+	size_t sent;
+	struct conn *prev, *next; /* by begin while a request is on it; else kept or free */
 };
+_Static_assert(sizeof(void *) != 8 || sizeof(struct conn) == 256, "a stream costs what it needs");
 
 struct conn_list {
 	struct conn *first, *last;
@@ -71,6 +72,7 @@ struct phase {
 	int64_t t0, until; /* until: closed loop begins none from here on; 0: the count ends it */
 	unsigned concurrency; /* closed loop, over all loops */
 	unsigned turns;       /* most of any prompt; 0: later turns are not sent (warm-up) */
+	bool gathers;         /* kernel stamps hold the time, so that reading may wait a moment */
 	bool closed, warming, reverse; /* reverse: prompts from the last one on */
 	const char *const *wants;      /* golden answers by prompt; NULL: none */
 	int stop;                      /* atomic: end now */
@@ -84,8 +86,11 @@ struct loop {
 	struct conn **slabs;
 	size_t n_slabs;
 	struct conn_list busy, kept, free;
-	struct conn *ready, *ready_last;
+	uint32_t ready, ready_last; /* connections with more to read, by index */
 	char *rx;
+	struct epoll_event *events_now;
+	unsigned quick_wakes; /* one close behind the other, with nothing but parts of answers */
+	int64_t woken_at;
 	struct answer_ctx ctx;
 	struct lbuf_pool bufs;
 	struct blocks events, text;
@@ -104,6 +109,7 @@ struct loop {
 	pthread_t thread;
 };
 
+#define NO_CONN       UINT32_MAX
 #define RX_SIZE       (64 * KIB)
 #define READS_A_WAKE  16
 #define CONNS_A_SLAB  256
@@ -113,6 +119,7 @@ int loop_init(struct loop *l, unsigned index, unsigned count, const struct load_
 	      struct err *err) MUST_USE;
 void loop_release(struct loop *l);
 void loop_prepare(struct loop *l, struct phase *p); /* pools and counters ready for a phase */
+void loop_disconnect(struct loop *l);               /* after a phase: no connection is left */
 void *loop_thread(void *arg);                       /* one phase, to its end */
 void loop_wake(struct loop *l);
 
@@ -123,9 +130,8 @@ void loop_ended(struct loop *l, struct load_req *rec);
 void loop_follow(struct loop *l, uint32_t req, const struct load_req *rec, struct follow *f);
 
 /* conn.c: puts a request on a connection; follows it; gives the connection back. */
-/* wire NULL: the prompt's own. `follow` is kept until the request has ended. */
-void conn_begin(struct loop *l, uint32_t req, struct load_req *rec, const struct wire *wire,
-		struct follow *follow);
+/* `follow`, whose request it then is, is kept until that has ended. NULL: the prompt's own. */
+void conn_begin(struct loop *l, uint32_t req, struct load_req *rec, struct follow *follow);
 void conn_event(struct loop *l, struct conn *c, uint32_t events);
 void conn_read(struct loop *l, struct conn *c);
 void conn_abort(struct loop *l, struct conn *c, enum load_outcome outcome, const char *detail);

@@ -284,6 +284,8 @@ static struct phase phase_of(const struct runner *r, const struct plan *plan)
 		.wires = &r->wires,
 		.plan = plan,
 		.tls = r->tls,
+		.gathers =
+			r->stamps && !r->target.unix_socket && r->conf->engine == LOAD_ENGINE_HTTP,
 	};
 }
 
@@ -382,6 +384,8 @@ static int measure(struct runner *r, struct load_result *res, struct err *err)
 	res->wall_ms = clock_wall_ms();
 	TRY(run_phase(r, &ph, err));
 	scraper_stop(scraper);
+	for (unsigned i = 0; i < r->n_loops; i++)
+		loop_disconnect(&r->loops[i]);
 	gather(r->loops, r->n_loops, &ph, res);
 	server_settle(&res->server, ph.t0);
 	res->attempts = r->attempts;

@@ -23,10 +23,10 @@ struct sse {
 	struct lbuf_pool *pool;
 	struct lbuf *line; /* a line that has no end yet */
 	struct lbuf *data; /* data of earlier lines, or of earlier reads */
-	char type[32];     /* event type so far, cut to fit; "" is "message" */
+	struct sv pend;    /* data of a single line, still in the caller's bytes */
+	char type[26];     /* event type so far, cut to fit; "" is "message" */
 	uint8_t bom;       /* bytes of a byte order mark seen; 3: past it */
 	bool skip_lf, has_data, dead;
-	struct sv pend;      /* data of a single line, still in the caller's bytes */
 	bool pending, shown; /* shown: the last event's buffers are to be emptied */
 };
 

@@ -17,6 +17,7 @@ struct tls {
 	SSL *ssl;
 	int fd;
 	bool failed, ended;
+	bool drained; /* the newest read took all that was there: another would only say so */
 	size_t control_n;
 	char control[128] __attribute__((aligned(8)));
 };
@@ -40,9 +41,15 @@ static int bio_read(BIO *b, char *p, int n)
 			    .msg_iovlen = 1,
 			    .msg_control = t->control,
 			    .msg_controllen = sizeof(t->control) };
-	ssize_t got = recvmsg(t->fd, &m, MSG_DONTWAIT);
+	ssize_t got;
 
 	BIO_clear_retry_flags(b);
+	if (t->drained) {
+		BIO_set_retry_read(b);
+		return -1;
+	}
+	got = recvmsg(t->fd, &m, MSG_DONTWAIT);
+	t->drained = got < n && got != 0;
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		BIO_set_retry_read(b);
 	if (got > 0)
@@ -179,6 +186,7 @@ int tls_handshake(struct tls *t)
 	int rc;
 
 	ERR_clear_error();
+	t->drained = false;
 	rc = SSL_do_handshake(t->ssl);
 	if (rc == 1)
 		return 1;
@@ -205,6 +213,7 @@ ssize_t tls_recv(struct tls *t, struct msghdr *m)
 	size_t room = m->msg_iov[0].iov_len, n = 0;
 	int error = 0;
 
+	t->drained = false;
 	while (n < room && !error) {
 		size_t got = 0;
 		int rc;
@@ -217,6 +226,8 @@ ssize_t tls_recv(struct tls *t, struct msghdr *m)
 			break;
 		}
 		n += got;
+		if (t->drained && !SSL_has_pending(t->ssl))
+			break;
 	}
 	if (n) {
 		m->msg_control = t->control;
