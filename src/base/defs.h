@@ -50,6 +50,8 @@
 
 /* The malloc family that never returns NULL: out of memory prints one line and exits (70). */
 void *xmalloc(size_t n) MUST_USE;
+/* Zeroed pages of their own, there at once; back by munmap(p, n). */
+void *xmap(size_t n) MUST_USE;
 void *xcalloc(size_t n, size_t size) MUST_USE;
 void *xrealloc(void *old, size_t n) MUST_USE;
 char *xstrdup(const char *s) MUST_USE; /* NULL gives NULL */

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static NORETURN void out_of_memory(size_t n)
@@ -18,6 +19,16 @@ void *xmalloc(size_t n)
 	void *p = malloc(n ? n : 1);
 
 	if (!p)
+		out_of_memory(n);
+	return p;
+}
+
+void *xmap(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+		       -1, 0);
+
+	if (p == MAP_FAILED)
 		out_of_memory(n);
 	return p;
 }

@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -49,14 +48,9 @@ struct conn *conn_at(const struct loop *l, uint32_t index)
 
 void conn_slab(struct loop *l)
 {
-	/* Mapped for itself, so that it goes back whole; touched at once. */
-	struct conn *slab = mmap(NULL, CONNS_A_SLAB * sizeof(*slab), PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	/* By itself, so that it goes back whole. */
+	struct conn *slab = xmap(CONNS_A_SLAB * sizeof(*slab));
 
-	if (slab == MAP_FAILED) {
-		(void)fprintf(stderr, "twice: out of memory for connections\n");
-		exit(70);
-	}
 	l->slabs = xrealloc(l->slabs, (l->n_slabs + 1) * sizeof(*l->slabs));
 	l->slabs[l->n_slabs] = slab;
 	for (size_t i = 0; i < CONNS_A_SLAB; i++) {
@@ -201,16 +195,34 @@ static struct conn *take_kept(struct loop *l)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* The three parts of a request, less what was sent already. */
-static int unsent(const struct loop *l, const struct conn *c, char *tail, size_t room,
-		  struct iovec v[3])
+/* "Twice-Request-Id: twice-12", and the head's end; gives its length. */
+static size_t tail_text(const struct loop *l, const struct conn *c, char to[64])
+{
+	static const char name[] = "Twice-Request-Id: twice-";
+	char digits[10];
+	size_t n = sizeof(name) - 1, k = sizeof(digits);
+	uint32_t id = c->req;
+
+	memcpy(to, name, n);
+	if (l->phase->warming)
+		to[n++] = 'w';
+	do {
+		digits[--k] = (char)('0' + id % 10);
+		id /= 10;
+	} while (id);
+	memcpy(to + n, digits + k, sizeof(digits) - k);
+	n += sizeof(digits) - k;
+	memcpy(to + n, "\r\n\r\n", 4);
+	return n + 4;
+}
+
+/* The three parts of a request, less what was sent already; gives how many are left. */
+static int unsent(const struct loop *l, const struct conn *c, char tail[64], struct iovec v[3])
 {
 	const struct wire *w =
 		c->follow ? &c->follow->wire : &l->phase->wires->v[c->answer.req->prompt];
-	int tail_n = snprintf(tail, room, "Twice-Request-Id: twice-%s%u\r\n\r\n",
-			      l->phase->warming ? "w" : "", c->req);
 	struct iovec all[3] = { { w->head, w->head_n },
-				{ tail, (size_t)tail_n },
+				{ tail, tail_text(l, c, tail) },
 				{ w->body, w->body_n } };
 	size_t skip = c->sent;
 	int n = 0;
@@ -226,12 +238,23 @@ static int unsent(const struct loop *l, const struct conn *c, char *tail, size_t
 	return n;
 }
 
-static ssize_t send_some(struct conn *c, struct iovec *v, int n)
+/* What is small goes out in one piece: a plain send() costs less, and TLS makes one record. */
+static ssize_t send_some(struct loop *l, struct conn *c, struct iovec *v, int n)
 {
 	struct msghdr m = { .msg_iov = v, .msg_iovlen = (size_t)n };
+	struct iovec one = { l->tx, 0 };
 
-	return c->tls ? tls_send(c->tls, v[0].iov_base, v[0].iov_len)
-		      : sendmsg(c->fd, &m, MSG_NOSIGNAL);
+	for (int i = 0; i < n && one.iov_len + v[i].iov_len <= TX_SIZE; i++) {
+		memcpy(l->tx + one.iov_len, v[i].iov_base, v[i].iov_len);
+		one.iov_len += v[i].iov_len;
+		if (i == n - 1)
+			v = &one;
+	}
+	if (c->tls)
+		return tls_send(c->tls, v[0].iov_base, v[0].iov_len);
+	if (v == &one)
+		return send(c->fd, one.iov_base, one.iov_len, MSG_NOSIGNAL);
+	return sendmsg(c->fd, &m, MSG_NOSIGNAL);
 }
 
 static void send_request(struct loop *l, struct conn *c)
@@ -239,7 +262,7 @@ static void send_request(struct loop *l, struct conn *c)
 	for (;;) {
 		char tail[64];
 		struct iovec v[3];
-		int n = unsent(l, c, tail, sizeof(tail), v);
+		int n = unsent(l, c, tail, v);
 		int64_t before;
 		ssize_t got;
 
@@ -248,7 +271,7 @@ static void send_request(struct loop *l, struct conn *c)
 			return;
 		}
 		before = c->sent ? 0 : clock_ns();
-		got = send_some(c, v, n);
+		got = send_some(l, c, v, n);
 		if (got < 0) {
 			if (errno == EINTR)
 				continue;

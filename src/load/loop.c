@@ -65,6 +65,7 @@ int loop_init(struct loop *l, unsigned index, unsigned count, const struct load_
 			return bail_sys(err, "cannot make a timer");
 	}
 	l->rx = xmalloc(RX_SIZE);
+	l->tx = xcalloc(1, TX_SIZE);
 	l->events_now = xcalloc(EVENTS_A_WAKE, sizeof(*l->events_now));
 	l->ready = l->ready_last = NO_CONN;
 	memset(l->rx, 0, RX_SIZE);
@@ -105,6 +106,9 @@ void loop_release(struct loop *l)
 	loop_disconnect(l);
 	free(l->events_now);
 	free(l->rx);
+	if (l->tx)
+		explicit_bzero(l->tx, TX_SIZE); /* a key was in it */
+	free(l->tx);
 	lbuf_pool_release(&l->bufs);
 	blocks_release(&l->events);
 	blocks_release(&l->text);

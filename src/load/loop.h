@@ -87,7 +87,7 @@ struct loop {
 	size_t n_slabs;
 	struct conn_list busy, kept, free;
 	uint32_t ready, ready_last; /* connections with more to read, by index */
-	char *rx;
+	char *rx, *tx;
 	struct epoll_event *events_now;
 	unsigned quick_wakes; /* one close behind the other, with nothing but parts of answers */
 	int64_t woken_at;
@@ -110,6 +110,7 @@ struct loop {
 };
 
 #define NO_CONN       UINT32_MAX
+#define TX_SIZE       ((size_t)4 * KIB)
 #define RX_SIZE       (64 * KIB)
 #define READS_A_WAKE  16
 #define CONNS_A_SLAB  256

@@ -109,6 +109,8 @@ SSL_CTX *tls_context(const struct load_conf *c, struct err *err)
 	}
 	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
 	SSL_CTX_set_read_ahead(ctx, 1);
+	/* A write buffer of a whole record stays with a connection that only reads from then on. */
+	SSL_CTX_set_max_send_fragment(ctx, 4096);
 	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 				      SSL_MODE_RELEASE_BUFFERS);
 	/* A close without close_notify is an end like a bare FIN: HTTP framing tells a cut one. */

@@ -3,15 +3,16 @@
  * A streaming server for tests that plays scripts (script.h) and knows when it really sent what.
  *
  *	fake-server [--script TEXT] [--port N] [--host ADDR] [--unix PATH] [--slots N]
- *	            [--tls CERT KEY]
+ *	            [--tls CERT KEY] [--departures on]
  *
  * Prints "port N" and serves until its standard input ends. Any POST is answered by the script,
  * whose turns go round; a path that begins with "/s/SCRIPT/" has its own. "...Request-Id" names the
  * request in:
  *
- *	GET  /truth {"requests":..,"connections":..,"active_max":..,"aborted":..,"repeated":..} GET
- * /truth/events  one line a request: {"id":"..","received":ns,"sent":[ns,...]}, CLOCK_MONOTONIC;
- *	                    sent: for each token event, just before its write
+ *	GET  /truth    {"requests":..,"connections":..,"active_max":..,"aborted":..,"repeated":..}
+ *	GET  /truth/events   a line a request: {"id":"..","received":ns,"sent":[ns,...]}, of
+ *	               CLOCK_MONOTONIC; sent: for each token event, just before its write; with
+ *	               --departures also left: when the kernel gave it to the device, 0: unknown
  *	POST /truth/stall?ms=N   does nothing at all for so long, from now on
  *	POST /truth/reset        forgets
  *	GET  /metrics            counters under vLLM's names
@@ -22,6 +23,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/errqueue.h>
+#include <linux/net_tstamp.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <signal.h>
@@ -44,7 +47,7 @@
 
 struct entry {
 	char id[48];
-	int64_t received, *sent;
+	int64_t received, *sent, *left;
 	size_t n, room;
 };
 
@@ -56,8 +59,9 @@ struct conn {
 	size_t in_n, in_room;
 	struct play play;
 	struct script script;
-	size_t next;  /* step */
-	size_t out_n; /* bytes of it sent */
+	size_t next;      /* step */
+	size_t out_n;     /* bytes of it sent */
+	uint32_t written; /* bytes in all: the kernel numbers its stamps so */
 	int64_t t0, due;
 	struct entry *entry;
 	int heap_at; /* -1: not in it */
@@ -69,6 +73,7 @@ static int heap_n;
 static struct conn *queue[CONNS];
 static int queue_from, queue_n;
 static int epoll_fd, listen_fd, active, slots;
+static bool departures;
 static struct script turns[TURNS];
 static int n_turns;
 static SSL_CTX *tls;
@@ -246,6 +251,7 @@ static void answer_text(struct conn *c, const char *type, const char *body, size
 		if (got <= 0)
 			break;
 		at += (size_t)got;
+		c->written += (uint32_t)got;
 	}
 	free(all);
 }
@@ -258,10 +264,67 @@ static void log_sent(struct entry *e, int64_t at, int events)
 		if (e->n == e->room) {
 			e->room = e->room ? e->room * 2 : 64;
 			e->sent = realloc(e->sent, e->room * sizeof(*e->sent));
-			if (!e->sent)
+			e->left = realloc(e->left, e->room * sizeof(*e->left));
+			if (!e->sent || !e->left)
 				abort();
 		}
+		e->left[e->n] = 0;
 		e->sent[e->n++] = at;
+	}
+}
+
+/* CLOCK_REALTIME less ours, by the tightest of a few pairs. */
+static int64_t clocks_apart(void)
+{
+	int64_t best = INT64_MAX, apart = 0;
+
+	for (int i = 0; i < 4; i++) {
+		struct timespec ts;
+		int64_t before = now_ns(), after;
+
+		clock_gettime(CLOCK_REALTIME, &ts);
+		after = now_ns();
+		if (after - before < best) {
+			best = after - before;
+			apart = ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec - before - best / 2;
+		}
+	}
+	return apart;
+}
+
+/* One stamp of the kernel: which byte it is for, and when that went to the device. */
+static bool next_departure(int fd, uint32_t *ret_byte, int64_t *ret_at)
+{
+	char control[512] __attribute__((aligned(8)));
+	struct msghdr m = { .msg_control = control, .msg_controllen = sizeof(control) };
+	struct sock_extended_err e = { 0 };
+	struct timespec ts = { 0 };
+
+	if (recvmsg(fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+		return false;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPING)
+			memcpy(&ts, CMSG_DATA(c), sizeof(ts));
+		else if (c->cmsg_type == IP_RECVERR || c->cmsg_type == IPV6_RECVERR)
+			memcpy(&e, CMSG_DATA(c), sizeof(e));
+	}
+	*ret_byte = e.ee_data;
+	*ret_at = ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+	return true;
+}
+
+/* When the write that ended just now left this machine's hands, for its events; 0: not known. */
+static void log_left(struct conn *c, int events)
+{
+	uint32_t byte;
+	int64_t at;
+
+	while (departures && next_departure(c->fd, &byte, &at)) {
+		if (!c->entry || at == 0 || byte != c->written - 1)
+			continue;
+		at -= clocks_apart();
+		for (int i = 1; i <= events; i++)
+			c->entry->left[c->entry->n - (size_t)i] = at;
 	}
 }
 
@@ -311,6 +374,8 @@ static void play_on(struct conn *c)
 			return;
 		}
 		c->out_n += (size_t)got;
+		c->written += (uint32_t)got;
+		log_left(c, s->events);
 		if (c->out_n == s->n) {
 			c->next++;
 			c->out_n = 0;
@@ -363,6 +428,7 @@ static void forget(void)
 {
 	for (size_t i = 0; i < truth.n_entries; i++) {
 		free(entries[i].sent);
+		free(entries[i].left);
 		entries[i] = (struct entry){ 0 };
 	}
 	memset(&truth, 0, sizeof(truth));
@@ -383,6 +449,10 @@ static void truth_events(struct conn *c)
 			(long long)e->received);
 		for (size_t k = 0; k < e->n; k++)
 			fprintf(f, "%s%lld", k ? "," : "", (long long)e->sent[k]);
+		if (departures)
+			fprintf(f, "],\"left\":[");
+		for (size_t k = 0; departures && k < e->n; k++)
+			fprintf(f, "%s%lld", k ? "," : "", (long long)e->left[k]);
 		fprintf(f, "]}\n");
 	}
 	fclose(f);
@@ -570,6 +640,8 @@ static void on_event(struct conn *c, uint32_t events)
 static void accept_all(void)
 {
 	for (;;) {
+		int stamping = SOF_TIMESTAMPING_SOFTWARE | SOF_TIMESTAMPING_TX_SOFTWARE |
+			       SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
 		int fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), one = 1, i;
 		struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLET };
 
@@ -586,6 +658,8 @@ static void accept_all(void)
 			conns[i].ssl = SSL_new(tls);
 			SSL_set_fd(conns[i].ssl, fd);
 		}
+		if (departures)
+			setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &stamping, sizeof(stamping));
 		truth.connections++;
 		ev.data.ptr = &conns[i];
 		epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &ev);
@@ -699,6 +773,8 @@ int main(int argc, char **argv)
 			path = argv[i + 1];
 		else if (strcmp(argv[i], "--slots") == 0)
 			slots = (int)strtol(argv[i + 1], NULL, 10);
+		else if (strcmp(argv[i], "--departures") == 0)
+			departures = true;
 		else if (strcmp(argv[i], "--tls") == 0 && i + 2 < argc)
 			tls = make_tls(argv[i + 1], argv[i + 2]), i++;
 	}
