@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "checks/inner.h"
+#include "readers/readers.h"
 #include <errno.h>
 #include <math.h>
 
@@ -138,15 +139,42 @@ int check_run(const struct check_ctx *ctx, const struct contract_check *k, struc
 	return check_run_as(ctx, c, k, ret, err);
 }
 
+enum { PROFILES_MOST = 4 };
+
+/* A profiler's table that the workload left in its folder: time per kernel, for attributions. */
+static int keep_profiles(const struct check_ctx *ctx, struct rep *r, struct err *err)
+{
+	struct strs names CLEANUP(strs_release) = { 0 };
+	size_t n = 0;
+
+	TRY(dir_list(ctx->work, &names, err));
+	for (size_t i = 0; i < names.n && n < PROFILES_MOST; i++) {
+		AUTO_FREE char *path = path_join(ctx->work, names.v[i]);
+
+		if (!kernel_times_named(names.v[i]) || str_starts(names.v[i], "kept.") ||
+		    !file_exists(path))
+			continue;
+		TRY(keep_file(ctx, &r->evidence, names.v[i],
+			      str_ends(names.v[i], ".json") ? "application/json" : "text/csv", path,
+			      err));
+		n++;
+	}
+	return 0;
+}
+
 int workload_rep(const struct check_ctx *ctx, struct rep *r, struct err *err)
 {
 	switch (ctx->contract->workload_check.how) {
 	case HOW_SERVE:
-		return workload_serve(ctx, r, err);
+		TRY(workload_serve(ctx, r, err));
+		break;
 	case HOW_TRAIN:
-		return workload_train(ctx, r, err);
+		TRY(workload_train(ctx, r, err));
+		break;
 	case HOW_COMMAND:
 	default:
-		return workload_command(ctx, r, err);
+		TRY(workload_command(ctx, r, err));
+		break;
 	}
+	return keep_profiles(ctx, r, err);
 }

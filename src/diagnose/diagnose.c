@@ -43,6 +43,74 @@ bool diagnosis_symptom_parse(struct sv s, enum diagnosis_symptom *ret)
 	return false;
 }
 
+static bool any_word(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcasestr(text, *words))
+			return true;
+	return false;
+}
+
+bool diagnosis_symptom_of(const char *reason, enum diagnosis_symptom *ret)
+{
+	static const char *const memory[] = { "out of memory", "OutOfMemory",         "oom-kill",
+					      "alloc memory",  "No available memory", NULL };
+	static const char *const resume[] = { "resum", "checkpoint", NULL };
+	static const char *const start[] = { "not ready",    "did not start",
+					     "cannot start", "could not be started",
+					     "cannot run",   NULL };
+	static const char *const hang[] = { "time limit", "timed out",   "did not end",
+					    "within",     "no progress", NULL };
+	static const char *const wrong[] = { "no number", "target was not reached",
+					     "differ",    "wrong",
+					     "mismatch",  NULL };
+	static const char *const crash[] = { "signal", "while it was measured", "core dumped",
+					     "aborted", NULL };
+	static const char *const fails[] = { "exit ", "ended with", "none of", NULL };
+
+	if (any_word(reason, memory))
+		*ret = SYMPTOM_MEMORY;
+	else if (any_word(reason, resume))
+		*ret = SYMPTOM_RESUME;
+	else if (any_word(reason, start))
+		*ret = SYMPTOM_NO_START;
+	else if (any_word(reason, hang))
+		*ret = SYMPTOM_HANG;
+	else if (any_word(reason, wrong))
+		*ret = SYMPTOM_WRONG;
+	else if (any_word(reason, crash))
+		*ret = SYMPTOM_CRASH;
+	else if (any_word(reason, fails))
+		*ret = SYMPTOM_NO_START;
+	else
+		return false;
+	return true;
+}
+
+bool diagnosis_exit_of(const char *reason, int *ret)
+{
+	static const struct {
+		const char *before;
+		int sign;
+	} forms[] = { { "exit code ", 1 }, { "exit ", 1 }, { "signal ", -1 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		const char *at = strstr(reason, forms[i].before);
+		uint64_t n;
+		size_t digits;
+
+		if (!at)
+			continue;
+		at += strlen(forms[i].before);
+		digits = strspn(at, "0123456789");
+		if (!digits || !sv_to_u64((struct sv){ at, digits }, &n) || n > 255)
+			continue;
+		*ret = forms[i].sign * (int)n;
+		return true;
+	}
+	return false;
+}
+
 const char *diagnosis_confidence_name(enum diagnosis_confidence c)
 {
 	return confidences[c];

@@ -52,6 +52,12 @@ const char *diagnosis_symptom_name(enum diagnosis_symptom s);
 /* "slower", "fails_to_start", "oom", ... as reports write it. */
 bool diagnosis_symptom_parse(struct sv s, enum diagnosis_symptom *ret);
 
+/* From one sentence that says how a run failed ("the server was not ready within 5 min", "ended
+ * with exit code 3"); false: it says nothing of that kind. */
+bool diagnosis_symptom_of(const char *reason, enum diagnosis_symptom *ret);
+/* An exit code in such a sentence; a signal counts as its negative. */
+bool diagnosis_exit_of(const char *reason, int *ret);
+
 enum diagnosis_confidence {
 	DIAGNOSIS_UNDETERMINED,
 	DIAGNOSIS_LOW,
@@ -130,6 +136,7 @@ struct diagnose_in {
 	size_t n_probes;
 	const char *gpu;      /* its name, for the vendor; NULL */
 	const int *exit_code; /* of the candidate; NULL */
+	bool first;           /* there is no accepted run: nothing is known to have changed */
 	const char *scope;    /* what the workload is: "collective", "training", ...; NULL */
 };
 
@@ -172,3 +179,5 @@ struct diagnose_case_opts {
  * "case" out. *ret_kind: the verdict. -ERR_PARSE names the member at fault. */
 int diagnose_case(const json_t *document, const struct diagnose_case_opts *opts, json_t **ret,
 		  enum verdict_kind *ret_kind, struct err *err) MUST_USE;
+
+#include "diagnose/log.h" /* IWYU pragma: keep: part of this header */

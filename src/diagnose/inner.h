@@ -43,6 +43,9 @@ bool rules_apply(struct scene *s);
 bool rule_none(struct scene *s);
 bool rule_void(struct scene *s);
 bool rule_no_result(struct scene *s);
+/* rules_sign.c */
+bool rule_bar(struct scene *s);
+bool sign_and_change(struct scene *s, const struct diagnose_sign *g);
 /* words.c */
 void words_evidence(struct scene *s);
 void words_must_not(struct scene *s);

@@ -92,7 +92,8 @@ static const struct part parts[] = {
 	  PART_VERSION, NULL, NULL, VENDOR_AMD, FR },
 	{ "_cublas|_cudnn|_cufft", CL_KERNELLIB, PART_VERSION, NULL, NULL, VENDOR_NVIDIA, 0 },
 	{ "_triton|_aiter|_ck_|_composable_kernel|_flash_att|_flashinfer|_cutlass|_deepgemm|"
-	  "_deep_gemm|_fbgemm|_xformers|_bitsandbytes|_openblas|_blas|_lapack|_onednn|_mkl_|"
+	  "_deep_gemm|_sgl_kernel|_vllm_flash_attn|_fbgemm|_xformers|_bitsandbytes|_openblas|_blas|"
+	  "_lapack|_onednn|_mkl_|"
 	  "_kernel_lib",
 	  CL_KERNELLIB, PART_VERSION, NULL, "kernel_lib_upstream", VENDOR_NONE, EN },
 	/* application */

@@ -211,7 +211,8 @@ static bool rule_node(struct scene *s)
 		else if (l->suspect && !l->cleared)
 			soft = true;
 	}
-	if (soft || (g && g->role == ROLE_CAUSE && g->layer != CL_HARDWARE) || (!node && !metal))
+	if (s->in->first || soft || (g && g->role == ROLE_CAUSE && g->layer != CL_HARDWARE) ||
+	    (!node && !metal))
 		return false;
 	scene_set(s, CL_HARDWARE,
 		  xstrdup(g && g->role == ROLE_CAUSE ? g->component
@@ -390,6 +391,19 @@ static enum component_layer layer_of_line(const struct scene *s, const char *lin
 		    p->kind != PART_SETTING)
 			return p->layer;
 	}
+	/* "attention backend": the name of a setting in two words. */
+	rest = sv_of(line);
+	for (struct sv last = { NULL, 0 }; sv_word(&rest, &word); last = word) {
+		AUTO_FREE char *w =
+			last.n ? xasprintf("%.*s_%.*s", (int)last.n, last.p, (int)word.n, word.p)
+			       : xstrdup("");
+		const struct part *p = part_of(w);
+
+		if (*p->like && p->kind == PART_SETTING && p->layer != CL_APPLICATION) {
+			*ret_component = p->layer == CL_ENGINE ? "choice of a backend" : NULL;
+			return p->layer;
+		}
+	}
 	return CL_N;
 }
 
@@ -502,7 +516,9 @@ static bool caller_or_callee(struct scene *s, const struct diagnose_sign *g)
 static bool driver_and_firmware(struct scene *s, const struct diagnose_sign *g)
 {
 	const struct lead *t = s->only;
-	bool pair = t && ((g->layer == CL_FIRMWARE && t->layer == CL_DRIVER) ||
+	bool pair = t && ((g->layer == CL_FIRMWARE &&
+			   (t->layer == CL_DRIVER ||
+			    (t->layer == CL_HOST && t->part->kind == PART_VERSION))) ||
 			  (g->layer == CL_DRIVER && t->layer == CL_FIRMWARE));
 	AUTO_FREE char *w = pair ? change_words(t->change) : NULL;
 
@@ -529,7 +545,7 @@ static bool rule_sign(struct scene *s)
 
 	if (!g)
 		return false;
-	if (driver_and_firmware(s, g))
+	if (driver_and_firmware(s, g) || sign_and_change(s, g))
 		return true;
 	t = lead_in(s, g->layer, &n);
 	if (!t && s->only && !is_place(g->layer) && g->layer < s->only->layer &&
@@ -693,6 +709,13 @@ static bool rule_rank(struct scene *s)
 	const struct suspect *first = d->suspects.n ? &d->suspects.v[0] : NULL;
 
 	d->rule = "ranking";
+	if (s->in->first) {
+		strs_add(&d->reasons, "there is no accepted run to compare with, and no line of a "
+				      "log says where the fault is");
+		d->next = xstrdup("look at the logs ('twice why --pack FILE' collects them), and "
+				  "run on a stack that is known to work");
+		return true;
+	}
 	if (!first) {
 		strs_add(&d->reasons,
 			 "nothing that was captured has changed since the accepted run");
@@ -731,8 +754,9 @@ static bool rule_rank(struct scene *s)
 bool rules_apply(struct scene *s)
 {
 	static bool (*const rules[])(struct scene *) = {
-		rule_alarm,  rule_override, rule_tag,    rule_probes, rule_node,   rule_flip,
-		rule_marker, rule_sign,     rule_resume, rule_only,   rule_domain, rule_rank,
+		rule_bar,  rule_alarm,  rule_override, rule_tag,  rule_probes,
+		rule_node, rule_flip,   rule_marker,   rule_sign, rule_resume,
+		rule_only, rule_domain, rule_rank,
 	};
 
 	if (rule_none(s) || rule_void(s) || rule_no_result(s))

@@ -73,6 +73,25 @@ void nccl_tests_release(struct nccl_tests *t);
 /* The row of that size, NULL when there is none. `bytes` 0: the largest size. */
 const struct nccl_row *nccl_tests_row(const struct nccl_tests *t, uint64_t bytes);
 
+/* ---- time per GPU kernel --------------------------------------------------------------------- */
+
+/* rocprof and rocprofv3 (*_kernel_stats.csv, *.stats.csv), nsys stats (cuda_gpu_kern_sum as CSV),
+ * and the Chrome trace that torch's profiler writes (*.trace.json, events of category "kernel").
+ * Calls of one kernel are added up; the longest first. */
+struct kernel_time {
+	char *name;
+	double ns; /* all calls together */
+	uint64_t calls;
+};
+struct kernel_times {
+	struct kernel_time *v;
+	size_t n, room;
+};
+/* By the name of the file: is it one of those? */
+bool kernel_times_named(const char *name);
+int kernel_times_read(struct sv text, struct kernel_times *ret, struct err *err) MUST_USE;
+void kernel_times_release(struct kernel_times *l);
+
 /* ---- MLPerf logging -------------------------------------------------------------------------- */
 
 struct mllog_point {

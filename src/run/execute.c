@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One run from its intent to its verdict. */
-#include "run/going.h"
+#include "run/attribute.h"
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -162,26 +162,6 @@ static json_t *rep_refs(const struct reps *l)
 	return a;
 }
 
-static void attribution(struct going *g, const struct verdict *v, json_t *body)
-{
-	struct changes changes CLEANUP(changes_release) = { 0 };
-	struct diagnosis d CLEANUP(diagnosis_release) = { 0 };
-	struct diagnose_in in = { .changes = &changes, .verdict = v };
-
-	if (!g->accepted)
-		return;
-	stack_diff(&g->before, &g->stack, &changes);
-	json_put(body, "changes", changes_to_json(&changes));
-	if (v->kind != VERDICT_REJECTED)
-		return;
-	in.owners = &g->env->contract->stack.owners;
-	in.outcomes = &g->judge.outcomes;
-	in.before = &g->before;
-	in.after = &g->stack;
-	diagnose(&in, &d);
-	json_put(body, "attribution", diagnosis_to_json(&d));
-}
-
 static int record_verdict(struct going *g, const struct verdict *v, struct run_done *ret,
 			  struct err *err)
 {
@@ -205,7 +185,7 @@ static int record_verdict(struct going *g, const struct verdict *v, struct run_d
 	json_put(body, "waivers", waivers_refs(&g->judge.waivers));
 	json_put_str(body, "run_by", g->env->run_by);
 	json_put_str(body, "tool_version", g->env->tool_version);
-	attribution(g, v, body);
+	run_attribute(g, v, body);
 	TRY(run_append(g->env, "verdict", body, &ref, err));
 	memcpy(ret->verdict_leaf, ref.hex, 65);
 	ret->verdict = json_incref(body);
