@@ -20,9 +20,6 @@
 #define TAG_CLOCK (UINT64_MAX - 1)
 #define TAG_TIMER (UINT64_MAX - 2)
 
-#define GATHER_NS    (50 * NS_PER_US)
-#define GATHER_AFTER 4 /* quick wakes */
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static int watch(int epoll_fd, int fd, uint64_t tag)
@@ -429,33 +426,6 @@ static struct timespec timespec_of(int64_t ns)
 	return (struct timespec){ .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
 }
 
-/*
- * Going to sleep and being woken costs several times what reading an event does. While parts of
- * answers come in close behind each other, the loop sleeps a moment without listening and then
- * takes all that came: their times are in the kernel's stamps. Never while a request is due, nor
- * where one ended just now, since in a closed loop the next would be late.
- */
-static void gather_some(struct loop *l, int64_t at)
-{
-	struct timespec moment = { .tv_nsec = GATHER_NS };
-
-	if (l->quick_wakes < GATHER_AFTER || !l->phase->gathers)
-		return;
-	if (at != INT64_MAX && at - clock_ns() < 4 * GATHER_NS)
-		return;
-	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
-}
-
-/* Whether this wake came close behind the one before, with as many requests on their way. */
-static void note_wake(struct loop *l, unsigned in_flight)
-{
-	if (l->now - l->woken_at < 2 * GATHER_NS && in_flight == l->in_flight)
-		l->quick_wakes++;
-	else
-		l->quick_wakes = 0;
-	l->woken_at = l->now;
-}
-
 static int wait_for(struct loop *l, struct epoll_event *ev)
 {
 	int64_t at = wake_at(l), now;
@@ -464,7 +434,6 @@ static int wait_for(struct loop *l, struct epoll_event *ev)
 
 	if (l->ready != NO_CONN)
 		return epoll_wait(l->epoll_fd, ev, EVENTS_A_WAKE, 0);
-	gather_some(l, at);
 	if (at != INT64_MAX && at - l->now > 5 * NS_PER_MS) {
 		/* An idle moment: pools grow now rather than when they are needed. */
 		blocks_ahead(&l->events, BLOCKS_A_SLAB / 2, /* slowly= */ true);
@@ -548,12 +517,10 @@ static void one_turn(struct loop *l)
 {
 	struct epoll_event *ev = l->events_now;
 	int64_t next = l->phase->closed ? INT64_MAX : due_at(l, l->head);
-	unsigned in_flight = l->in_flight;
 	int n = wait_for(l, ev);
 
 	l->wakes++;
 	l->now = clock_ns();
-	note_wake(l, in_flight);
 	stamps_refresh(&l->stamps, l->now);
 	for (int i = 0; i < n; i++) {
 		look_ahead(l, ev, n, i);

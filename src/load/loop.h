@@ -72,7 +72,6 @@ struct phase {
 	int64_t t0, until; /* until: closed loop begins none from here on; 0: the count ends it */
 	unsigned concurrency; /* closed loop, over all loops */
 	unsigned turns;       /* most of any prompt; 0: later turns are not sent (warm-up) */
-	bool gathers;         /* kernel stamps hold the time, so that reading may wait a moment */
 	bool closed, warming, reverse; /* reverse: prompts from the last one on */
 	const char *const *wants;      /* golden answers by prompt; NULL: none */
 	int stop;                      /* atomic: end now */
@@ -89,8 +88,6 @@ struct loop {
 	uint32_t ready, ready_last; /* connections with more to read, by index */
 	char *rx, *tx;
 	struct epoll_event *events_now;
-	unsigned quick_wakes; /* one close behind the other, with nothing but parts of answers */
-	int64_t woken_at;
 	struct answer_ctx ctx;
 	struct lbuf_pool bufs;
 	struct blocks events, text;

@@ -284,8 +284,6 @@ static struct phase phase_of(const struct runner *r, const struct plan *plan)
 		.wires = &r->wires,
 		.plan = plan,
 		.tls = r->tls,
-		.gathers =
-			r->stamps && !r->target.unix_socket && r->conf->engine == LOAD_ENGINE_HTTP,
 	};
 }
 
