@@ -100,7 +100,8 @@ void signature_hits_release(struct signature_hits *h);
 void signature_hits_add(struct signature_hits *to, struct signature_hits *from, unsigned file);
 const struct signature_hit *signature_hits_find(const struct signature_hits *h, const char *id);
 
-/* Keeps a pointer to the catalogue. Lines end with LF or CRLF; colours, NUL bytes and bytes that
+/* Keeps a pointer to the catalogue. Lines end with LF or CRLF; an object of JSON in a line is read
+ * with its escapes undone (structured logs, docker's json-file); colours, NUL bytes and bytes that
  * are no UTF-8 are passed over; a line may have any length. */
 struct signature_scan *signature_scan_new(const struct signatures *l) MUST_USE;
 void signature_scan_feed(struct signature_scan *s, const void *p, size_t n);

@@ -8,7 +8,7 @@
 enum {
 	CERTAIN_RANK = 6,   /* a cause this specific needs no second one */
 	DOUBTFUL_RANK = 3,  /* up to here a cause can be something else */
-	CATCH_ALL_RANK = 1, /* lines that healthy machines print as well: shown, never deciding */
+	CATCH_ALL_RANK = 1, /* healthy machines say it as well: decides against a good log only */
 };
 
 static const char *const confidences[] = { "undetermined", "low", "medium", "high" };
@@ -47,9 +47,9 @@ static bool won_in(const struct signature_hits *h, const struct signature *s)
 	return x && x->won;
 }
 
-static bool decides(const struct signature *s)
+static bool decides(const struct signature *s, bool fresh)
 {
-	return s->layer < CL_N && s->rank > CATCH_ALL_RANK &&
+	return s->layer < CL_N && (s->rank > CATCH_ALL_RANK || fresh) &&
 	       (s->role == SIGNATURE_CAUSE || s->role == SIGNATURE_GENERIC);
 }
 
@@ -103,7 +103,7 @@ static void gather(struct weighed *w)
 		const struct signature_hit *h = &w->now->v[i];
 		bool known = won_in(w->good, h->sig);
 
-		if (!h->won || !decides(h->sig))
+		if (!h->won || !decides(h->sig, w->good && !known))
 			continue;
 		if (known)
 			*VEC_ADD(&d->known) = h->sig;

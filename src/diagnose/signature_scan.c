@@ -366,8 +366,52 @@ static void scan_plain(struct signature_scan *s, const struct text *t)
 	}
 }
 
+/* A log of JSON objects, one a line (structured loggers, docker's json-file). */
+static bool is_json(struct sv line)
+{
+	line = sv_trim(line);
+	return line.n > 1 && line.p[0] == '{' && memchr(line.p, '\\', line.n);
+}
+
+static bool hex4(const char *p, size_t n, unsigned *ret)
+{
+	*ret = 0;
+	for (size_t i = 0; i < 4; i++) {
+		char c = i < n ? lower(p[i]) : 'x';
+
+		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+			return false;
+		*ret = *ret * 16 + (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	return true;
+}
+
+/* What a string in JSON stands for, with line ends as blanks: matches stay in one line. */
+static void unescape(struct sv line, struct str *ret)
+{
+	static const char from[] = "ntrbf\"\\/", to[] = "     \"\\/";
+	unsigned u;
+
+	for (size_t i = 0; i < line.n; i++) {
+		char c = line.p[i], next = i + 1 < line.n ? line.p[i + 1] : '\0';
+		const char *at = next ? strchr(from, next) : NULL;
+
+		if (c != '\\') {
+			str_addc(ret, c);
+		} else if (at) {
+			str_addc(ret, to[at - from]);
+			i++;
+		} else if (next == 'u' && hex4(line.p + i + 2, line.n - i - 2, &u)) {
+			str_addc(ret, u == ESC || (u >= ' ' && u < 0x7f) ? (char)u : '?');
+			i += 5;
+		} else {
+			str_addc(ret, c);
+		}
+	}
+}
+
 /* Without escape sequences, NUL bytes and carriage returns at the end. */
-static void clean(struct sv line, struct str *ret)
+static void clean_plain(struct sv line, struct str *ret)
 {
 	size_t i = 0;
 
@@ -394,17 +438,37 @@ static void clean(struct sv line, struct str *ret)
 	}
 }
 
+static void clean(struct sv line, bool json, struct str *ret)
+{
+	struct str s CLEANUP(str_release) = { 0 };
+
+	if (!json) {
+		clean_plain(line, ret);
+		return;
+	}
+	unescape(line, &s);
+	clean_plain(sv_str(&s), ret);
+}
+
 static bool is_plain(const char *p, size_t n)
 {
 	return !memchr(p, ESC, n) && !memchr(p, 0, n);
+}
+
+/* May a line of it be an object of JSON with escapes? */
+static bool has_json(const char *p, size_t n)
+{
+	return n && memchr(p, '\\', n) &&
+	       (p[0] == '{' || p[0] == ' ' || memmem(p, n, "\n{", 2) || memmem(p, n, "\n ", 2));
 }
 
 static void scan(struct signature_scan *s, const struct text *t)
 {
 	struct text one = *t;
 	size_t from = 0;
+	bool json;
 
-	if (is_plain(t->p, t->n)) {
+	if (is_plain(t->p, t->n) && !has_json(t->p, t->n)) {
 		scan_plain(s, t);
 		return;
 	}
@@ -418,14 +482,15 @@ static void scan(struct signature_scan *s, const struct text *t)
 		one.ahead = lf ? 0 : t->ahead;
 		one.offset = t->offset + from;
 		one.line_offset = from ? one.offset : t->line_offset;
-		if (!is_plain(one.p, n)) {
+		json = is_json((struct sv){ one.p, n });
+		if (json || !is_plain(one.p, n)) {
 			const char *raw = one.p;
 
-			clean((struct sv){ raw, one.behind }, &s->clean);
+			clean((struct sv){ raw, one.behind }, json, &s->clean);
 			one.behind = s->clean.n;
-			clean((struct sv){ raw, n - one.ahead }, &s->clean);
+			clean((struct sv){ raw, n - one.ahead }, json, &s->clean);
 			one.ahead = s->clean.n;
-			clean((struct sv){ raw, n }, &s->clean);
+			clean((struct sv){ raw, n }, json, &s->clean);
 			one.ahead = s->clean.n - one.ahead;
 			one.p = str_text(&s->clean);
 			one.n = s->clean.n;

@@ -306,7 +306,7 @@ static void read_kernels(struct going *g, struct gathered *x)
 			(struct diagnose_kernel){ x->before.v[i].name, x->before.v[i].ns / all,
 						  time_of(&x->now, x->before.v[i].name) / all };
 	for (size_t i = 0; i < x->now.n; i++)
-		if (!time_of(&x->before, x->now.v[i].name))
+		if (!(time_of(&x->before, x->now.v[i].name) > 0))
 			*VEC_ADD(&x->kernels) = (struct diagnose_kernel){ x->now.v[i].name, 0,
 									  x->now.v[i].ns / all };
 }

@@ -137,6 +137,60 @@ static void what_was_there_when_all_was_well_explains_little(void)
 	CHECK_STR(layer(&d), "driver");
 }
 
+/* What healthy machines say as well counts only where a good log does not say it. */
+static void noise_counts_against_a_good_log_only(void)
+{
+	struct signature_decision d CLEANUP(done) = { 0 };
+
+	decided("always printed\n", NULL, &d);
+	CHECK_STR(layer(&d), "undetermined");
+	decided("always printed\n", "all is well\n", &d);
+	CHECK_STR(layer(&d), "firmware");
+	CHECK_INT(d.confidence, SIGNATURE_LOW);
+	decided("always printed\n", "always printed\n", &d);
+	CHECK_STR(layer(&d), "undetermined");
+}
+
+/* Lines of good starts, lists and tables that look like faults to somebody in a hurry. */
+static void healthy_lines_decide_nothing(void)
+{
+	static const char *const lines[] = {
+		"config: kv_cache_dtype=auto, calculate_kv_scales=False, tokenizer_pool_size=0",
+		"docker run --env VLLM_USE_V1=0 --env HF_HUB_OFFLINE=1 image serve",
+		"If out-of-memory error occurs during cudagraph capture, consider decreasing "
+		"`gpu_memory_utilization` or switching to eager mode.",
+		"WARNING server_args.py: Disabling overlap schedule since mamba no_buffer is not "
+		"compatible with it",
+		"WARNING Op 'rms_norm' not present in model, enabling with '+rms_norm' has no "
+		"effect",
+		"[W501 socket.cpp:752] [c10d] The client socket has failed to connect to [n]:29500",
+		"n:1:2 [4] proxy.cc:1458 NCCL WARN [Service thread] Accept failed Resource "
+		"temporarily unavailable",
+		"HW Thermal Slowdown                        : Not Active",
+		"Retired Pages",
+		"Uncorrectable Error                            : 0",
+		"\"evicted_time\": {",
+		"DEBUG: Failed to get partition profile | AMDSMI_STATUS_NOT_SUPPORTED - not "
+		"supported",
+		"ro pci=realloc=off iommu=pt numa_balancing=disable modprobe.blacklist=amdgpu",
+		"LnkSta: Speed 2.5GT/s (downgraded), Width x16",
+	};
+	struct signatures l CLEANUP(signatures_release) = { 0 };
+	struct err err = ERR_INIT;
+
+	CHECK_OK(signatures_builtin(&l, &err), err);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		struct signature_hits h CLEANUP(signature_hits_release) = { 0 };
+		struct signature_decision d CLEANUP(signature_decision_release) = { 0 };
+
+		signatures_scan_text(&l, sv_of(lines[i]), &h);
+		signature_decide(&h, NULL, &d);
+		if (d.layers.n)
+			test_fails(__FILE__, __LINE__, "'%s' decides: %s", lines[i],
+				   d.layers.v[0].best->id);
+	}
+}
+
 static void says_it_as_json(void)
 {
 	struct signature_decision d CLEANUP(done) = { 0 };
@@ -152,4 +206,5 @@ static void says_it_as_json(void)
 TEST_MAIN(TEST(a_cause_decides), TEST(wrappers_and_consequences_never_do),
 	  TEST(what_is_generic_decides_alone_and_weakly), TEST(two_causes_lower_the_confidence),
 	  TEST(a_missing_marker_is_a_sign), TEST(what_was_there_when_all_was_well_explains_little),
+	  TEST(noise_counts_against_a_good_log_only), TEST(healthy_lines_decide_nothing),
 	  TEST(says_it_as_json))
