@@ -8,6 +8,7 @@
 #include "cli/reporting.h"
 #include "cli/text.h"
 #include "diagnose/diagnose.h"
+#include <ctype.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -20,6 +21,7 @@ struct pack {
 	struct packed *v;
 	size_t n, room;
 	char host[256];
+	const char *home, *user; /* of the environment; NULL */
 };
 
 static void pack_release(struct pack *p)
@@ -31,20 +33,40 @@ static void pack_release(struct pack *p)
 	free(p->v);
 }
 
-/* Every text goes through here: credentials and this host's name do not get out. */
-static void put(struct pack *p, const char *name, const char *text)
+static bool in_word(char c)
 {
-	AUTO_FREE char *clean = redact_text(sv_of(text), NULL);
-	struct str s = { 0 };
-	const char *at = clean;
-	size_t n = strlen(p->host);
+	return isalnum((unsigned char)c) || c == '_';
+}
 
-	for (const char *hit; n > 2 && (hit = strstr(at, p->host)); at = hit + n) {
+/* Takes the text. Whole words only: a short name is inside of many others. */
+static char *without(char *text, const char *what, const char *instead)
+{
+	struct str s = { 0 };
+	const char *at = text;
+	size_t n = what ? strlen(what) : 0;
+
+	if (n < 3)
+		return text;
+	for (const char *hit; (hit = strstr(at, what)); at = hit + n) {
+		bool whole = (hit == text || !in_word(hit[-1])) && !in_word(hit[n]);
+
 		str_addn(&s, at, (size_t)(hit - at));
-		str_add(&s, "<host>");
+		str_add(&s, whole ? instead : what);
 	}
 	str_add(&s, at);
-	*VEC_ADD(p) = (struct packed){ xstrdup(name), str_steal(&s) };
+	free(text);
+	return str_steal(&s);
+}
+
+/* Every text goes through here: credentials, this host's name and who ran it do not get out. */
+static void put(struct pack *p, const char *name, const char *text)
+{
+	char *clean = redact_text(sv_of(text), NULL);
+
+	clean = without(clean, p->host, "<host>");
+	clean = without(clean, p->home, "<home>");
+	clean = without(clean, p->user, "<user>");
+	*VEC_ADD(p) = (struct packed){ xstrdup(name), clean };
 }
 
 static void put_json(struct pack *p, const char *name, const json_t *j)
@@ -172,13 +194,13 @@ static void readme(struct pack *p, const json_t *v)
 	const json_t *body = json_object_get(v, "verdict"), *d = json_object_get(body, "decision");
 	struct str s CLEANUP(str_release) = { 0 };
 
-	str_addf(
-		&s,
-		"# Evidence of run %s: %s\n\n"
-		"Made by twice %s. Credentials and the host's name were taken out; look through it "
-		"before you publish it.\n\n",
-		json_str_or(body, "run", ""), text_verdict_word(json_str_or(d, "verdict", "")),
-		json_str_or(v, "tool_version", ""));
+	str_addf(&s,
+		 "# Evidence of run %s: %s\n\n"
+		 "Made by twice %s. Credentials, names of host and user were taken out; look "
+		 "through "
+		 "it before you publish it.\n\n",
+		 json_str_or(body, "run", ""), text_verdict_word(json_str_or(d, "verdict", "")),
+		 json_str_or(v, "tool_version", ""));
 	str_add(&s, "```\n");
 	text_verdict(body, /* long_form= */ true, &s);
 	str_add(&s, "```\n\n"
@@ -285,6 +307,12 @@ int why_pack(struct cli *cli, const struct ledger_entry *verdict, const char *to
 	const json_t *contract, *stack;
 
 	(void)gethostname(p.host, sizeof(p.host) - 1);
+	p.home = getenv("HOME");
+	p.user = getenv("USER");
+	if (streq(p.home, "/root") || streq(p.home, "/"))
+		p.home = NULL;
+	if (streq(p.user, "root")) /* a role, no person */
+		p.user = NULL;
 	TRY(reporting_value(cli, verdict, v, err));
 	readme(&p, v);
 	put_json(&p, "verdict.json", json_object_get(v, "verdict"));

@@ -23,7 +23,8 @@ def rejected():
     with open(q.path('work.sh'), encoding='utf-8') as f:
         work = f.read()
     said = ''.join("echo '%s'\n" % (line % secret) for line, secret in zip(LINES, SECRETS))
-    known = "echo 'HSA_STATUS_ERROR_OUT_OF_RESOURCES: Available Free mem : 0 MB' >&2\n"
+    known = 'echo "cache in $HOME/.cache"\n'
+    known += "echo 'HSA_STATUS_ERROR_OUT_OF_RESOURCES: Available Free mem : 0 MB' >&2\n"
     q.write('work.sh', said + said.replace("'\n", "' >&2\n") + known + work)
     q.write('speed', '50\n')
     q.json('run', status=1)
@@ -60,6 +61,8 @@ def test_the_bundle_has_the_evidence_and_no_secret():
     logs = ''.join(text for name, text in found.items() if name.startswith('logs/'))
     tap.has(logs, 'OUT_OF_RESOURCES')
     tap.has(logs, '[redacted]')
+    for name, text in found.items():
+        tap.true(q.home not in text, '%s names the home folder' % name)
     code, _, err = q.call('why', '--pack', 'bundle')
     tap.true(code != 0, 'it wrote over a bundle')
     tap.has(err, 'there already')
