@@ -206,10 +206,12 @@ static void posterior(const struct bisect_fit *f, struct values *x)
 		x->post[h] /= sum;
 }
 
-/* How much of value i stands at each level. */
+/* How much of value i stands at each level; in two sums that don't wait for each other. */
 static void responsibility(const struct values *x, size_t i, double ret[LEVELS])
 {
+	double at[2][LEVELS] = { 0 };
 	const uint8_t *level2;
+	size_t h = 0;
 
 	memset(ret, 0, LEVELS * sizeof(*ret));
 	if (i < x->n_known) {
@@ -217,8 +219,14 @@ static void responsibility(const struct values *x, size_t i, double ret[LEVELS])
 		return;
 	}
 	level2 = x->level2 + (i - x->n_known) * x->n_hyp;
-	for (size_t h = 0; h < x->n_hyp; h++)
-		ret[level2[h]] += x->post[h];
+	for (; h + 1 < x->n_hyp; h += 2) {
+		at[0][level2[h]] += x->post[h];
+		at[1][level2[h + 1]] += x->post[h + 1];
+	}
+	if (h < x->n_hyp)
+		at[0][level2[h]] += x->post[h];
+	for (unsigned v = 0; v < LEVELS; v++)
+		ret[v] = at[0][v] + at[1][v];
 }
 
 struct sums {

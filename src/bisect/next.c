@@ -83,25 +83,31 @@ static double variance_of(const struct moments *m, unsigned n, uint32_t config)
 	return MAX(e2 - e * e, 0);
 }
 
-/* The same for every mask: each from the one without its lowest bit. */
+/* The same for every mask: each from the one without its highest bit; what that bit adds in pairs
+ * with the others is the same sum over the others' bits. */
 static void variances(const struct moments *m, unsigned n, double *ret)
 {
 	AUTO_FREE double *e = xcalloc((size_t)1 << n, sizeof(*e));
+	AUTO_FREE double *with = xcalloc((size_t)1 << n, sizeof(*with));
+	AUTO_FREE double *with2 = xcalloc((size_t)1 << n, sizeof(*with2));
 
 	/* ret holds the second moment until the end */
 	e[0] = m->one;
 	ret[0] = m->one2;
-	for (uint32_t c = 1; c <= all_new(n); c++) {
-		unsigned low = (unsigned)__builtin_ctz(c);
-		uint32_t rest = c & (c - 1);
+	for (unsigned high = 0; high < n; high++) {
+		uint32_t bit = UINT32_C(1) << high;
 
-		e[c] = e[rest] + m->lin[low];
-		ret[c] = ret[rest] + m->lin2[low];
-		for (uint32_t r = rest; r; r &= r - 1) {
-			unsigned b = (unsigned)__builtin_ctz(r);
+		with[0] = m->lin[high];
+		with2[0] = m->lin2[high];
+		e[bit] = e[0] + with[0];
+		ret[bit] = ret[0] + with2[0];
+		for (uint32_t r = 1; r < bit; r++) {
+			unsigned low = (unsigned)__builtin_ctz(r);
 
-			e[c] += m->pair[low][b];
-			ret[c] += m->pair2[low][b];
+			with[r] = with[r & (r - 1)] + m->pair[low][high];
+			with2[r] = with2[r & (r - 1)] + m->pair2[low][high];
+			e[bit | r] = e[r] + with[r];
+			ret[bit | r] = ret[r] + with2[r];
 		}
 	}
 	for (uint32_t c = 0; c <= all_new(n); c++)

@@ -10,7 +10,8 @@
 #include <math.h>
 #include <unistd.h>
 
-#define GAMES 24 /* played to say beforehand what it will take */
+#define GAMES      24 /* played to say beforehand what it will take */
+#define GAMES_LEFT 8  /* of each kind, to tell roughly what is left */
 
 struct bisecting {
 	struct going g;
@@ -28,6 +29,8 @@ struct bisecting {
 	struct bisect_in in;
 	struct bisect_fit fit;
 	struct bisect_step step;
+	struct bisect_expect expect; /* of the whole search, for "time left" */
+	bool expecting;
 };
 
 static void bisecting_release(struct bisecting *b)
@@ -281,15 +284,45 @@ static char *config_text(const struct question *q, uint32_t config)
 	return xstrdup(str_text(&s));
 }
 
+static double usual_ns(const struct question *q)
+{
+	AUTO_FREE double *v = xcalloc(q->took.n, sizeof(*v));
+
+	if (!q->took.n)
+		return NAN;
+	memcpy(v, q->took.v, q->took.n * sizeof(*v));
+	sort_doubles(v, q->took.n);
+	return quantile_sorted(v, q->took.n, 0.5);
+}
+
+/* ", about 5 trials (2 min) left": what a search for the likeliest kind takes on average, less what
+ * was done; a confirmation that was begun ends soon. "" when there is nothing left. */
+static char *left_text(const struct bisecting *b)
+{
+	enum bisect_kind kind = b->fit.v[b->fit.best].kind;
+	double ns = usual_ns(&b->q), left;
+	AUTO_FREE char *time = NULL;
+
+	if (!b->expecting || b->step.state != BISECT_TRY)
+		return xstrdup("");
+	left = b->expect.trials[kind < BISECT_ONE ? 0 : kind - BISECT_ONE] - (double)b->trials.n;
+	left = MAX(ceil(left), 1);
+	if (!isnan(ns))
+		time = duration_text((int64_t)(left * ns));
+	return xasprintf(", about %.0f trial%s%s%s%s left", left, left > 1 ? "s" : "",
+			 time ? " (" : "", time ? time : "", time ? ")" : "");
+}
+
 static void tell(struct bisecting *b, const struct trial *t)
 {
+	AUTO_FREE char *left = left_text(b);
 	AUTO_FREE char *config = config_text(&b->q, t->config);
 	AUTO_FREE char *value = quantity_text(t->value, b->q.metric.unit);
 	AUTO_FREE char *belief = belief_text(&b->q, &b->in, &b->fit);
 
-	going_note(&b->g, "trial %zu (%s) %s: %s%s%s | %s", b->trials.n, t->why, config,
+	going_note(&b->g, "trial %zu (%s) %s: %s%s%s | %s%s", b->trials.n, t->why, config,
 		   isnan(t->value) ? t->state : value, t->reason ? ", " : "",
-		   t->reason ? t->reason : "", belief);
+		   t->reason ? t->reason : "", belief, left);
 }
 
 static void cannot_run(struct trial *t, const char *why)
@@ -389,17 +422,6 @@ static int one_trial(struct bisecting *b, uint32_t config, const char *why, stru
 
 /* ---- the plan ---- */
 
-static double usual_ns(const struct question *q)
-{
-	AUTO_FREE double *v = xcalloc(q->took.n, sizeof(*v));
-
-	if (!q->took.n)
-		return NAN;
-	memcpy(v, q->took.v, q->took.n * sizeof(*v));
-	sort_doubles(v, q->took.n);
-	return quantile_sorted(v, q->took.n, 0.5);
-}
-
 static unsigned factorial_missing(const struct bisecting *b, uint32_t *ret_next)
 {
 	struct bisect_factorial f;
@@ -493,6 +515,10 @@ static int search(struct bisecting *b, struct err *err)
 		if (!factorial_missing(b, &config))
 			return 0;
 		TRY(one_trial(b, config, "factorial", err));
+	}
+	if (b->step.state == BISECT_TRY) {
+		bisect_expect(&b->in, GAMES_LEFT, 1, &b->expect);
+		b->expecting = true;
 	}
 	while (b->step.state == BISECT_TRY)
 		TRY(one_trial(b, b->step.config, bisect_why_name(b->step.why), err));

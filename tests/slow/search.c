@@ -12,6 +12,7 @@
 #include "stat/stat.h"
 
 #include "test.h"
+#include <pthread.h>
 
 #define N   12
 #define ODD 0.09531017980432486 /* ln 1.10: an odd start, one in twenty */
@@ -222,22 +223,39 @@ struct promise {
 	double right, trials, wrong; /* 0: none */
 };
 
-static void line(const struct promise *p, uint64_t seed)
+/* A line in the making: what is played and what came of it, by one thread of its own. */
+struct played {
+	const struct promise *p;
+	uint64_t seed;
+	struct tally t, plain, dd;
+	pthread_t thread;
+};
+
+static void *play(void *arg)
 {
-	struct world w = { { seed }, { 0 }, p->loss, p->cov, p->odd }, plain = w, dd = w;
-	struct tally t = { 0 }, tp = { 0 }, td = { 0 };
+	struct played *l = arg;
+	const struct promise *p = l->p;
+	struct world w = { { l->seed }, { 0 }, p->loss, p->cov, p->odd }, plain = w, dd = w;
 
 	for (int i = 0; i < series(); i++) {
 		draw_truth(&w, p->kind);
-		search(&w, NULL, &t);
+		search(&w, NULL, &l->t);
 		draw_truth(&plain, p->kind);
-		plain_bisection(&plain, &tp);
+		plain_bisection(&plain, &l->plain);
 		draw_truth(&dd, p->kind);
-		ddmin(&dd, &td);
+		ddmin(&dd, &l->dd);
 	}
-	share(&t);
-	share(&tp);
-	share(&td);
+	share(&l->t);
+	share(&l->plain);
+	share(&l->dd);
+	return NULL;
+}
+
+static void tell(const struct played *l)
+{
+	const struct promise *p = l->p;
+	struct tally t = l->t, tp = l->plain, td = l->dd;
+
 	printf("# %s, loss %g, sd %g%s: right %.4f (other kind %.4f) wrong %.4f trials %.2f; plain "
 	       "%.3f %.1f; ddmin %.3f %.1f\n",
 	       kind_names[p->kind], p->loss, p->cov, p->odd ? ", odd" : "", t.right, t.kind,
@@ -255,6 +273,23 @@ static void line(const struct promise *p, uint64_t seed)
 		CHECK(t.wrong <= p->wrong + slack(p->wrong));
 	if (p->right > 0)
 		CHECK(t.kind <= 0.02 + slack(0.02));
+}
+
+/* Each line has its own seed, so that the figures are the same in whatever order they are made. */
+static void lines(const struct promise *p, size_t n, uint64_t seed)
+{
+	struct played l[8] = { 0 };
+
+	assert(n <= ARRAY_SIZE(l));
+	for (size_t i = 0; i < n; i++) {
+		l[i].p = &p[i];
+		l[i].seed = seed + i;
+		CHECK(pthread_create(&l[i].thread, NULL, play, &l[i]) == 0);
+	}
+	for (size_t i = 0; i < n; i++) {
+		pthread_join(l[i].thread, NULL);
+		tell(&l[i]);
+	}
 }
 
 static void heading(void)
@@ -287,8 +322,7 @@ static void a_loss_of_five_covs(void)
 					    { BISECT_BOTH, 0.05, 0.01, false, 0.99, 18, 0.01 },
 					    { BISECT_HALVES, 0.05, 0.01, false, 0.98, 20, 0.01 } };
 
-	for (size_t i = 0; i < ARRAY_SIZE(p); i++)
-		line(&p[i], 100 + i);
+	lines(p, ARRAY_SIZE(p), 100);
 }
 
 static void a_loss_of_two_and_a_half_covs(void)
@@ -297,8 +331,7 @@ static void a_loss_of_two_and_a_half_covs(void)
 					    { BISECT_BOTH, 0.025, 0.01, false, 0.97, 28, 0.02 },
 					    { BISECT_HALVES, 0.025, 0.01, false, 0, 0, 0 } };
 
-	for (size_t i = 0; i < ARRAY_SIZE(p); i++)
-		line(&p[i], 200 + i);
+	lines(p, ARRAY_SIZE(p), 200);
 }
 
 static void with_odd_repetitions(void)
@@ -309,28 +342,44 @@ static void with_odd_repetitions(void)
 					    { BISECT_ONE, 0.05, 0.02, true, 0, 0, 0 },
 					    { BISECT_BOTH, 0.05, 0.02, true, 0, 0, 0 } };
 
-	for (size_t i = 0; i < ARRAY_SIZE(p); i++)
-		line(&p[i], 300 + i);
+	lines(p, ARRAY_SIZE(p), 300);
+}
+
+struct suspected {
+	unsigned off; /* how far from the right one the suspicion points */
+	struct tally t;
+	pthread_t thread;
+};
+
+static void *play_suspected(void *arg)
+{
+	struct suspected *s = arg;
+	struct world w = { { 400 + s->off }, { 0 }, 0.025, 0.01, false };
+
+	for (int i = 0; i < series(); i++) {
+		double weight[N];
+
+		for (unsigned k = 0; k < N; k++)
+			weight[k] = 1;
+		draw_truth(&w, BISECT_ONE);
+		weight[(w.truth.a + s->off) % N] = 4;
+		search(&w, weight, &s->t);
+	}
+	share(&s->t);
+	return NULL;
 }
 
 /* Suspicion that favours the right one four to one saves trials; a wrong one costs some. */
 static void suspicion_helps_and_misleads_little(void)
 {
-	struct tally t[2] = { 0 };
+	struct suspected s[2] = { { .off = 0 }, { .off = 1 } };
+	struct tally t[2];
 
-	for (int wrong = 0; wrong < 2; wrong++) {
-		struct world w = { { 400 + (uint64_t)wrong }, { 0 }, 0.025, 0.01, false };
-
-		for (int i = 0; i < series(); i++) {
-			double weight[N];
-
-			for (unsigned k = 0; k < N; k++)
-				weight[k] = 1;
-			draw_truth(&w, BISECT_ONE);
-			weight[(w.truth.a + (unsigned)wrong) % N] = 4;
-			search(&w, weight, &t[wrong]);
-		}
-		share(&t[wrong]);
+	for (int i = 0; i < 2; i++)
+		CHECK(pthread_create(&s[i].thread, NULL, play_suspected, &s[i]) == 0);
+	for (int i = 0; i < 2; i++) {
+		pthread_join(s[i].thread, NULL);
+		t[i] = s[i].t;
 	}
 	table("\nOne component at 2.5 CoV with suspicion of four to one: on the right one %.2f %% "
 	      "right in %.1f trials,\non a wrong one %.2f %% right in %.1f.\n",
