@@ -386,27 +386,39 @@ static bool hex4(const char *p, size_t n, unsigned *ret)
 	return true;
 }
 
+/* The escape behind a backslash; what it takes of the text. */
+static size_t escape(const char *p, size_t n, struct str *ret)
+{
+	static const char from[] = "ntrbf\"\\/", to[] = "     \"\\/";
+	const char *at = n && *p ? strchr(from, *p) : NULL;
+	unsigned u;
+
+	if (at) {
+		str_addc(ret, to[at - from]);
+		return 1;
+	}
+	if (n && *p == 'u' && hex4(p + 1, n - 1, &u)) {
+		str_addc(ret, u == ESC || (u >= ' ' && u < 0x7f) ? (char)u : '?');
+		return 5;
+	}
+	str_addc(ret, '\\');
+	return 0;
+}
+
 /* What a string in JSON stands for, with line ends as blanks: matches stay in one line. */
 static void unescape(struct sv line, struct str *ret)
 {
-	static const char from[] = "ntrbf\"\\/", to[] = "     \"\\/";
-	unsigned u;
+	size_t i = 0;
 
-	for (size_t i = 0; i < line.n; i++) {
-		char c = line.p[i], next = i + 1 < line.n ? line.p[i + 1] : '\0';
-		const char *at = next ? strchr(from, next) : NULL;
+	str_clear(ret);
+	while (i < line.n) {
+		const char *at = memchr(line.p + i, '\\', line.n - i);
+		size_t n = at ? (size_t)(at - line.p) - i : line.n - i;
 
-		if (c != '\\') {
-			str_addc(ret, c);
-		} else if (at) {
-			str_addc(ret, to[at - from]);
-			i++;
-		} else if (next == 'u' && hex4(line.p + i + 2, line.n - i - 2, &u)) {
-			str_addc(ret, u == ESC || (u >= ' ' && u < 0x7f) ? (char)u : '?');
-			i += 5;
-		} else {
-			str_addc(ret, c);
-		}
+		str_addn(ret, line.p + i, n);
+		i += n;
+		if (at)
+			i += 1 + escape(at + 1, line.n - i - 1, ret);
 	}
 }
 
@@ -438,6 +450,11 @@ static void clean_plain(struct sv line, struct str *ret)
 	}
 }
 
+static bool is_plain(const char *p, size_t n)
+{
+	return !memchr(p, ESC, n) && !memchr(p, 0, n);
+}
+
 static void clean(struct sv line, bool json, struct str *ret)
 {
 	struct str s CLEANUP(str_release) = { 0 };
@@ -446,13 +463,11 @@ static void clean(struct sv line, bool json, struct str *ret)
 		clean_plain(line, ret);
 		return;
 	}
-	unescape(line, &s);
+	unescape(line, ret);
+	if (is_plain(str_text(ret), ret->n))
+		return;
+	str_addn(&s, ret->p, ret->n);
 	clean_plain(sv_str(&s), ret);
-}
-
-static bool is_plain(const char *p, size_t n)
-{
-	return !memchr(p, ESC, n) && !memchr(p, 0, n);
 }
 
 /* May a line of it be an object of JSON with escapes? */
@@ -486,12 +501,18 @@ static void scan(struct signature_scan *s, const struct text *t)
 		if (json || !is_plain(one.p, n)) {
 			const char *raw = one.p;
 
-			clean((struct sv){ raw, one.behind }, json, &s->clean);
-			one.behind = s->clean.n;
-			clean((struct sv){ raw, n - one.ahead }, json, &s->clean);
-			one.ahead = s->clean.n;
+			if (one.behind) {
+				clean((struct sv){ raw, one.behind }, json, &s->clean);
+				one.behind = s->clean.n;
+			}
+			if (one.ahead) {
+				clean((struct sv){ raw, n - one.ahead }, json, &s->clean);
+				one.ahead = s->clean.n;
+			} else {
+				one.ahead = SIZE_MAX;
+			}
 			clean((struct sv){ raw, n }, json, &s->clean);
-			one.ahead = s->clean.n - one.ahead;
+			one.ahead = one.ahead == SIZE_MAX ? 0 : s->clean.n - one.ahead;
 			one.p = str_text(&s->clean);
 			one.n = s->clean.n;
 		}

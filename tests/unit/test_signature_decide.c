@@ -166,6 +166,7 @@ static void healthy_lines_decide_nothing(void)
 		"[W501 socket.cpp:752] [c10d] The client socket has failed to connect to [n]:29500",
 		"n:1:2 [4] proxy.cc:1458 NCCL WARN [Service thread] Accept failed Resource "
 		"temporarily unavailable",
+		"[aiter] shape is M:32768, N:20480, K:3072, not found tuned config in /tmp/x.csv",
 		"HW Thermal Slowdown                        : Not Active",
 		"Retired Pages",
 		"Uncorrectable Error                            : 0",
