@@ -50,7 +50,8 @@ static const struct part parts[] = {
 	  PART_STATE, "node state", "platform_team", VENDOR_NONE, 0 },
 	{ "_node_image|_ami_|_kubernetes|_k8s|_kubelet", CL_PLATFORM, PART_VERSION, NULL,
 	  "distro_or_cloud_image", VENDOR_NONE, DR | HO | IM },
-	{ "_slurm|_scheduler|_containerd|_docker_version|_docker_engine|_runc|_container_runtime|"
+	{ "_slurm|_scheduler|_containerd|_docker_version|_docker_engine|_docker_|_runc|_container_"
+	  "runtime|"
 	  "_enroot|_pyxis|_cri_o_|_podman",
 	  CL_PLATFORM, PART_VERSION, NULL, "platform_team", VENDOR_NONE, IM },
 	/* metal and firmware */

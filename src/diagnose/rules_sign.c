@@ -12,7 +12,8 @@
  * An override: a variable forces what the metal is; the message is about the consequence.
  * Own code: what the team itself changed is looked at before what it calls.
  * The place: orchestrator or container runtime changed; limits, devices, mounts come from it.
- * A new binary: it needs symbols that are not there; it was built for another version.
+ * A new binary: it needs symbols, or code for this GPU, that are not there.
+ * The network: firmware or driver of NIC or switch changed; the library above only says so.
  */
 #include "diagnose/inner.h"
 
@@ -50,9 +51,21 @@ static bool from_the_place(const struct diagnose_sign *g)
 			   "_permission|_access");
 }
 
-static bool needs_symbols(const struct diagnose_sign *g)
+/* A file that was built for something else: symbols, or code for this GPU, are not in it. */
+static bool built_for_another(const struct diagnose_sign *g)
 {
-	return g->layer == CL_IMAGE && strstr(g->id, "undefined-symbol") != NULL;
+	AUTO_FREE char *w = part_words(g->component ? g->component : "");
+
+	return g->layer == CL_IMAGE &&
+	       (strstr(g->id, "undefined-symbol") ||
+		part_has(w,
+			 "_architecture|_tensile|_code_object|_gpu_code|_library_files|_kernels"));
+}
+
+static bool is_network(const struct lead *t)
+{
+	return (t->layer == CL_FIRMWARE || t->layer == CL_DRIVER) &&
+	       t->part->vendor == VENDOR_NETWORK && t->part->kind == PART_VERSION;
 }
 
 static const char *why(const struct scene *s, const struct diagnose_sign *g)
@@ -74,8 +87,10 @@ static const char *why(const struct scene *s, const struct diagnose_sign *g)
 	if (t->layer == CL_PLATFORM && t->part->kind == PART_VERSION && from_the_place(g))
 		return "only the platform changed, and what the line speaks of comes from it";
 	if ((t->layer == CL_KERNELLIB || t->layer == CL_COMMLIB) && t->part->kind == PART_VERSION &&
-	    needs_symbols(g))
-		return "the new library was built for another version of what is there";
+	    built_for_another(g))
+		return "the new library was built for another version or GPU than is there";
+	if (is_network(t) && g->layer == CL_COMMLIB)
+		return "only the network below changed; what speaks over it is what was accepted";
 	return NULL;
 }
 

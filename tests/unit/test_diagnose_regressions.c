@@ -198,7 +198,7 @@ static void a_line_and_the_change_name_the_layer(void)
 		shared ? xasprintf("%s/cases/regressions.tsv", shared)
 		       : xasprintf("%s/../shared/cases/regressions.tsv", src ? src : ".");
 
-	lines_of(path, &at, 40, 0.70);
+	lines_of(path, &at, 40, 0.85);
 }
 
 /* Our own collection, written down before the tool was asked. */
@@ -208,7 +208,7 @@ static void so_do_those_of_our_own(void)
 	const char *src = getenv("TWICE_SRC");
 	AUTO_FREE char *path = xasprintf("%s/tests/attributions/lines.tsv", src ? src : ".");
 
-	lines_of(path, &at, 40, 0.40);
+	lines_of(path, &at, 60, 0.80);
 }
 
 TEST_MAIN(TEST(the_right_layer_is_among_the_first_three),
