@@ -33,6 +33,36 @@ static int packing(struct cli *cli, const struct ledger_entry *verdict, const ch
 	return 0;
 }
 
+/* The newest search for the component that this verdict had, a full plan of two aside. */
+static int on_search(void *arg, const struct ledger_entry *e, struct err *err)
+{
+	static const char *const keys[] = { "run", "state", "reason", "metric", "answer" };
+	json_t *v = arg, *search;
+
+	(void)err;
+	if (!streq(json_str_or(e->body, "what", ""), "bisect") ||
+	    streq(json_str_or(e->body, "state", ""), "factorial"))
+		return 0;
+	search = json_object();
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (json_object_get(e->body, keys[i]))
+			json_put(search, keys[i], json_incref(json_object_get(e->body, keys[i])));
+	json_put_str(search, "entry", e->ref.hex);
+	json_put(v, "search", search);
+	return 1;
+}
+
+static int put_search(struct cli *cli, const struct ledger_entry *verdict, json_t *v,
+		      struct err *err)
+{
+	static const char *const kinds[] = { "attribution", NULL };
+	struct ledger_filter f = {
+		.kinds = kinds, .digest = verdict->ref.hex, .rel = "verdict", .newest_first = true
+	};
+
+	return ledger_each(cli->ledger, &f, on_search, v, err);
+}
+
 static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err)
 {
 	struct ledger_entry e CLEANUP(ledger_entry_release) = { 0 };
@@ -77,6 +107,7 @@ static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 						  json_object_get(r.body, "measured")));
 		}
 	}
+	TRY(put_search(cli, &e, v, err));
 	if (c->pack)
 		TRY(packing(cli, &e, c->pack, v, err));
 	return 0;
@@ -145,6 +176,33 @@ static void plot(const json_t *reps, const json_t *number, struct str *out)
 	str_addf(out, "    %-10s  %-*s%s\n", "", PLOT - (int)strlen(b), a, b);
 }
 
+/* "  twice bisect: malloc, share 98 % of the loss [97, 100], 100.0 % sure" */
+static void text_search(const json_t *search, struct str *out)
+{
+	const char *state = json_str_or(search, "state", "");
+	const json_t *a = json_object_get(search, "answer");
+	const json_t *names = json_object_get(a, "components");
+	const json_t *share = json_object_get(a, "share_e9");
+
+	if (!search)
+		return;
+	str_addf(out, "\n  'twice bisect' (%s): ", json_str_or(search, "run", ""));
+	if (streq(state, "outside"))
+		str_add(out, "none of the components, look outside the list");
+	else if (streq(state, "vanished"))
+		str_add(out, "it does not reproduce");
+	else if (!streq(state, "found"))
+		str_addf(out, "%s, %s", state, json_str_or(search, "reason", "no reason given"));
+	for (size_t i = 0; streq(state, "found") && i < json_array_size(names); i++)
+		str_addf(out, "%s%s", i ? " and " : "",
+			 json_string_value(json_array_get(names, i)));
+	if (streq(state, "found") && json_is_integer(share))
+		str_addf(out, ", %.0f %% of the loss", (double)json_integer_value(share) / 1e7);
+	if (streq(state, "found"))
+		str_addf(out, ", %.1f %% sure", (double)json_int_or(a, "posterior_e9", 0) / 1e7);
+	str_add(out, "\n");
+}
+
 static void what_next(const json_t *body, struct str *out)
 {
 	const char *code = json_str_or(json_object_get(body, "decision"), "verdict", "");
@@ -177,6 +235,7 @@ static void why_text(const json_t *v, struct str *out)
 	numbers = json_object_get(json_object_get(body, "decision"), "numbers");
 	for (size_t i = 0; i < json_array_size(numbers); i++)
 		plot(json_object_get(v, "repetitions"), json_array_get(numbers, i), out);
+	text_search(json_object_get(v, "search"), out);
 	what_next(body, out);
 	if (json_str_or(v, "pack", NULL))
 		str_addf(out,

@@ -133,6 +133,9 @@ def test_one_of_five_is_found_and_everything_put_back():
     for args, status in ((('bisect', '--dry-run'), 0), (('log',), 0), (('log', '--all'), 0)):
         q.same_text(*args, status=status)
     q.json('verify', '--recompute')
+    search = q.json('why')['search']
+    tap.equal((search['state'], search['answer'], search['run']), ('found', v['answer'], v['bisect']))
+    q.same_text('why')
 
     # Asked again it knows the answer without a trial.
     again = q.json('bisect')
