@@ -196,7 +196,7 @@ static int land_now(struct cli *cli, struct err *err)
 	return 0;
 }
 
-int cli_open_ledger(struct cli *cli, unsigned flags, const json_t *policy, struct err *err)
+static int open_ledger(struct cli *cli, unsigned flags, const json_t *policy, struct err *err)
 {
 	AUTO_FREE char *origin = NULL;
 	struct ledger_conf conf = { .dir = cli->ledger_dir,
@@ -235,6 +235,20 @@ int cli_open_ledger(struct cli *cli, unsigned flags, const json_t *policy, struc
 		err_clear(err);
 		return 0;
 	}
+	return rc;
+}
+
+int cli_open_ledger(struct cli *cli, unsigned flags, const json_t *policy, struct err *err)
+{
+	int rc = open_ledger(cli, flags, policy, err);
+
+	/* What was accepted may have been taken back meanwhile, so no run begins on what this
+	 * machine remembers; and nobody signs what they can't see in the log. */
+	if (rc == -ERR_IO && cli->pg && !err->hint[0])
+		err_hint(err, flags & CMD_LEDGER_WRITE
+				      ? "Try again when the server answers: to begin a run, and to "
+					"sign, it has to. A run that has begun goes on without it."
+				      : "Try again when the server answers.");
 	return rc;
 }
 

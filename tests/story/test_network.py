@@ -1,59 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run whose ledger is in PostgreSQL, over a relay that is cut and put together again: a real server in
 a folder of its own. The run goes on, nothing is lost and nothing is there twice."""
-import glob
 import json
 import os
-import shutil
 import socket
-import subprocess
 import sys
-import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
+import postgres  # noqa: E402 pylint: disable=wrong-import-position
 import quick  # noqa: E402 pylint: disable=wrong-import-position
 import tap    # noqa: E402 pylint: disable=wrong-import-position
-
-
-class Server:
-    """PostgreSQL on a socket in a folder."""
-    def __init__(self):
-        found = sorted(glob.glob('/usr/lib/postgresql/*/bin'), key=lambda p: int(p.split('/')[4]))
-        if not found:
-            tap.skip('no PostgreSQL server here')
-        self.bin, self.dir = found[-1], tempfile.mkdtemp(prefix='twice-pg-', dir='/tmp')
-        os.chmod(self.dir, 0o777)
-        # It does not run as root.
-        self.user = ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'] \
-            if os.geteuid() == 0 else []
-        data = os.path.join(self.dir, 'data')
-        self.call('initdb', '-D', data, '-A', 'trust', '-U', 'twice', '--no-sync', '-E', 'UTF8',
-                  '--locale=C')
-        self.process = subprocess.Popen(
-            self.user + [os.path.join(self.bin, 'postgres'), '-D', data, '-c', 'listen_addresses=',
-                         '-c', 'unix_socket_directories=' + self.dir, '-c', 'fsync=off', '-c',
-                         'shared_buffers=16MB'], cwd=self.dir, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-        self.socket = os.path.join(self.dir, '.s.PGSQL.5432')
-        quick.wait_for(lambda: subprocess.run(
-            [os.path.join(self.bin, 'pg_isready'), '-q', '-h', self.dir, '-d', 'postgres'],
-            check=False).returncode == 0)
-
-    def call(self, program, *args):
-        subprocess.run(self.user + [os.path.join(self.bin, program), *args], cwd=self.dir, check=True,
-                       stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-
-    def sql(self, text, database='postgres'):
-        done = subprocess.run([os.path.join(self.bin, 'psql'), '-qXtA', '-h', self.dir, '-U', 'twice',
-                               '-d', database, '-c', text], capture_output=True, text=True,
-                              check=True)
-        return done.stdout.strip()
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-        shutil.rmtree(self.dir, ignore_errors=True)
 
 
 class Relay:
@@ -233,7 +190,7 @@ SERVER = None
 def main():
     global SERVER  # pylint: disable=global-statement
     try:
-        SERVER = Server()
+        SERVER = postgres.Server()
     except tap.Skip as why:
         print('1..0 # SKIP %s' % why)
         return
