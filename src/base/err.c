@@ -19,6 +19,7 @@ static const struct {
 	[ERR_TIMEOUT] = { "timeout", 2 },
 	[ERR_INTERRUPTED] = { "interrupted", 2 },
 	[ERR_CONFLICT] = { "conflict", 74 },
+	[ERR_MISSING] = { "missing", 2 },
 	[ERR_BROKEN] = { "broken", 1 },
 	[ERR_BUG] = { "bug", 70 },
 };

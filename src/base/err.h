@@ -27,6 +27,7 @@ enum err_code {
 	ERR_TIMEOUT,     /* a wall-clock limit passed: exit 2 */
 	ERR_INTERRUPTED, /* SIGINT/SIGTERM: exit 2 */
 	ERR_CONFLICT,    /* somebody else holds it, or it changed: exit 74 */
+	ERR_MISSING,     /* evidence that an entry names is lost or withheld: exit 2 */
 	ERR_BROKEN,      /* evidence or log is not what it says: exit 1 */
 	ERR_BUG,         /* exit 70 */
 };

@@ -253,6 +253,38 @@ static size_t url_password(const char *p, size_t n, size_t *ret_keep)
 	return 0;
 }
 
+/* "Authorization: Token xyz": the word is the scheme's, what follows it is the secret. */
+static bool scheme_follows(const char *p, size_t n)
+{
+	size_t keep;
+
+	return after_word(p, n, &keep) != 0;
+}
+
+/* What servers without keys are given in place of one. */
+static bool says_none(const char *p, size_t n)
+{
+	static const char *const words[] = { "EMPTY", "dummy", "unused" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (n == strlen(words[i]) && starts_nocase(p, n, words[i]))
+			return true;
+	return false;
+}
+
+/* A quote, also one that is escaped because it stands in a text within a text. */
+static size_t after_quote(const char *all, size_t k, size_t n, char *ret_quote)
+{
+	size_t at = k;
+
+	while (at < n && all[at] == '\\')
+		at++;
+	if (at == n || (all[at] != '"' && all[at] != '\''))
+		return k;
+	*ret_quote = all[at];
+	return at + 1;
+}
+
 /* NAME=value, NAME: value, "name": "value", --name value, where the name says credential. */
 static size_t assignment(const char *all, size_t at, size_t n, size_t *ret_keep)
 {
@@ -263,8 +295,8 @@ static size_t assignment(const char *all, size_t at, size_t n, size_t *ret_keep)
 		name--;
 	if (name == at || !redact_name((struct sv){ all + name, at - name }))
 		return 0;
-	if (k < n && (all[k] == '"' || all[k] == '\''))
-		k++;
+	k = after_quote(all, k, n, &quote);
+	quote = 0;
 	while (k < n && all[k] == ' ')
 		k++;
 	if (k < n && (all[k] == '=' || all[k] == ':')) {
@@ -274,19 +306,18 @@ static size_t assignment(const char *all, size_t at, size_t n, size_t *ret_keep)
 	}
 	while (k < n && (all[k] == ' ' || all[k] == '\t'))
 		k++;
-	if (k < n && (all[k] == '"' || all[k] == '\''))
-		quote = all[k++];
+	k = after_quote(all, k, n, &quote);
 	for (end = k; end < n &&
 		      (quote ? all[end] != quote && all[end] != '\n'
 			     : !isspace((unsigned char)all[end]) && !strchr(",;&\"')}", all[end]));
 	     end++)
 		;
 	/* A scheme word stays for after_word to see what follows it. */
-	if (end - k < 3 || starts_nocase(all + k, n - k, "bearer ") ||
-	    starts_nocase(all + k, n - k, "basic ") ||
+	if (end - k < 3 || scheme_follows(all + k, n - k) ||
 	    (end - k >= strlen(REDACTED) && memcmp(all + k, REDACTED, strlen(REDACTED)) == 0) ||
 	    starts_nocase(all + k, end - k, "none") || starts_nocase(all + k, end - k, "null") ||
-	    starts_nocase(all + k, end - k, "true") || starts_nocase(all + k, end - k, "false"))
+	    starts_nocase(all + k, end - k, "true") || starts_nocase(all + k, end - k, "false") ||
+	    says_none(all + k, end - k))
 		return 0;
 	*ret_keep = k - at;
 	return end - at;

@@ -114,16 +114,23 @@ static int difference(struct cli *cli, const struct ledger_entry *e, const struc
 
 	if (!last)
 		return 0;
-	TRY(run_stack_of(cli->ledger, last->intent, &before, err));
-	TRY(run_stack_of(cli->ledger, intent, &now, err));
-	stack_diff(&before, &now, &changes);
+	if (run_stack_of(cli->ledger, last->intent, &before, err) < 0 ||
+	    run_stack_of(cli->ledger, intent, &now, err) < 0) {
+		if (err->code != ERR_MISSING)
+			return -(int)err->code;
+		json_put_str(v, "changes_unknown", err->msg);
+		err_clear(err);
+	} else {
+		stack_diff(&before, &now, &changes);
+	}
 	AUTO_FREE char *at = time_utc(last->at_ms);
 
 	json_put(v, "last",
 		 json_pack("{s:s, s:s, s:s, s:b}", "run", last->run, "by", last->who, "at", at,
 			   "contract_changed",
 			   !streq(last->contract_digest, cli->contract.digest)));
-	json_put(v, "changes", changes_to_json(&changes));
+	if (!json_object_get(v, "changes_unknown"))
+		json_put(v, "changes", changes_to_json(&changes));
 	return 0;
 }
 
@@ -162,6 +169,11 @@ static void show_last(const json_t *v, struct str *out)
 		 json_str_or(last, "at", ""));
 	if (json_bool_or(last, "contract_changed", false))
 		str_add(out, "  since then: another contract\n");
+	if (json_str_or(v, "changes_unknown", NULL)) {
+		str_addf(out, "  since then: not known; %s\n",
+			 json_str_or(v, "changes_unknown", ""));
+		return;
+	}
 	for (size_t i = 0; i < json_array_size(changes); i++) {
 		const json_t *x = json_array_get(changes, i);
 

@@ -145,8 +145,12 @@ static int check_run_cmd(struct cli *cli, const void *conf, json_t *v, struct er
 		rc.cache_path = cache;
 	}
 	if (a) {
-		TRY(run_stack_of(cli->ledger, a->intent, &known, err));
-		rc.known = &known;
+		/* Only what is quick to compare with; run_staleness says what its loss means. */
+		if (run_stack_of(cli->ledger, a->intent, &known, err) == 0)
+			rc.known = &known;
+		else if (err->code != ERR_MISSING)
+			return -(int)err->code;
+		err_clear(err);
 	}
 	TRY(run_stack(&rc, &now, err));
 	envelope_check(&cli->contract.stack.pins, &now, &pins);

@@ -138,7 +138,7 @@ static int attest(struct cli *cli, const struct ledger_entry *e, struct attestin
 	/* A stack that was withheld names no images; whatever else is said stays. */
 	if (run_stack_of(cli->ledger, intent, &t->stack, &lost) == 0)
 		t->a.stack = &t->stack;
-	else if (lost.code != ERR_NOT_FOUND)
+	else if (lost.code != ERR_MISSING)
 		return *err = lost, -(int)lost.code;
 	TRY(tests_of(cli, e, &t->tests, err));
 	TRY(acceptances_read(cli->ledger, json_str_or(e->body, "workload", ""), &t->accepted, err));
@@ -205,6 +205,8 @@ static int text_of(struct cli *cli, const struct export_conf *c, json_t *v, stru
 	json_put_int(v, "seq", (int64_t)e.ref.seq);
 	json_put_str(v, "leaf", e.ref.hex);
 	json_put_str(v, "run", json_str_or(e.body, "run", NULL));
+	if (streq(e.kind, "verdict"))
+		TRY(reporting_lost(cli, &e, v, err));
 	if (c->format == FORMAT_PROOF)
 		return ledger_proof_file(cli->ledger, &e, out, err);
 	if (c->format != FORMAT_JUNIT && c->format != FORMAT_CTRF)
@@ -220,7 +222,7 @@ static int folder_of(struct cli *cli, const struct export_conf *c, const char *o
 		     struct err *err)
 {
 	const char *workload = c->workload;
-	uint64_t size, told = 0;
+	uint64_t size, told = 0, lost;
 
 	if (c->format == FORMAT_TILES) {
 		TRY(ledger_tiles(cli->ledger, out, err));
@@ -236,6 +238,8 @@ static int folder_of(struct cli *cli, const struct export_conf *c, const char *o
 	}
 	TRY(ledger_size(cli->ledger, &size, NULL, err));
 	json_put_int(v, "size", (int64_t)size);
+	TRY(ledger_blobs_missing(cli->ledger, &lost, err));
+	json_put_int(v, "evidence_lost", (int64_t)lost);
 	return 0;
 }
 
@@ -276,6 +280,7 @@ static void export_text(const json_t *v, struct str *out)
 	if (json_object_get(v, "size")) {
 		str_addf(out, "%lld entries written to the folder %s\n",
 			 (long long)json_int_or(v, "size", 0), file);
+		reporting_lost_text(v, out);
 		return;
 	}
 	str_addf(out, "%s of entry %lld written to %s (%lld bytes)\n", json_str_or(v, "format", ""),
@@ -286,6 +291,7 @@ static void export_text(const json_t *v, struct str *out)
 		str_addf(out, "  signed with %s, key id %.16s\n", clean,
 			 json_str_or(v, "key_id", ""));
 	}
+	reporting_lost_text(v, out);
 }
 
 const struct cmd cmd_export = {

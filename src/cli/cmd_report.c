@@ -89,6 +89,7 @@ static void report_text(const json_t *v, struct str *out)
 		str_addf(out, "%s: report of run %s written to %s (%lld bytes)\n",
 			 json_str_or(body, "workload", ""), json_str_or(body, "run", ""), file,
 			 (long long)json_int_or(v, "bytes", 0));
+		reporting_lost_text(v, out);
 		return;
 	}
 	for (int i = 0; formats[i]; i++)

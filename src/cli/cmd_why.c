@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "cli/find.h"
+#include "cli/reporting.h"
 #include "cli/text.h"
 #include "cli/why_pack.h"
 #include <math.h>
@@ -108,6 +109,7 @@ static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 		}
 	}
 	TRY(put_search(cli, &e, v, err));
+	TRY(reporting_lost(cli, &e, v, err));
 	if (c->pack)
 		TRY(packing(cli, &e, c->pack, v, err));
 	return 0;
@@ -237,6 +239,9 @@ static void why_text(const json_t *v, struct str *out)
 		plot(json_object_get(v, "repetitions"), json_array_get(numbers, i), out);
 	text_search(json_object_get(v, "search"), out);
 	what_next(body, out);
+	if (json_int_or(v, "evidence_lost", 0))
+		str_addc(out, '\n');
+	reporting_lost_text(v, out);
 	if (json_str_or(v, "pack", NULL))
 		str_addf(out,
 			 "\n  evidence for the owner: %s (%zu files); look through it before "

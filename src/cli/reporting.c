@@ -174,7 +174,7 @@ static int add_stack(struct collecting *c, const struct ledger_entry *intent, st
 	TRY(find(c, digest_in(intent->body, "stack"), "the stack's entry", &e, err));
 	add_blob(c, json_object_get(e.body, "components"), "components", "stack");
 	rc = run_stack_of(c->ledger, intent->ref.hex, &s, &lost);
-	if (rc < 0 && rc != -ERR_NOT_FOUND) {
+	if (rc < 0 && rc != -ERR_MISSING) {
 		*err = lost;
 		return rc;
 	}
@@ -264,6 +264,47 @@ static int add_log(struct collecting *c, struct err *err)
 	return 0;
 }
 
+/* What the entries name and is not there (any more): said, since nobody else would miss it. */
+static int add_lost(struct collecting *c, struct err *err)
+{
+	json_int_t lost = 0;
+	json_t *e;
+	size_t i;
+
+	json_array_foreach(c->evidence, i, e)
+	{
+		const char *state;
+
+		TRY(ledger_blob_state(c->ledger, json_str_or(e, "digest", ""), &state, err));
+		if (streq(state, "present"))
+			continue;
+		json_put_str(e, "state", state);
+		lost++;
+	}
+	json_put_int(c->v, "evidence_lost", lost);
+	return 0;
+}
+
+void reporting_lost_text(const json_t *v, struct str *out)
+{
+	json_int_t lost = json_int_or(v, "evidence_lost", 0);
+
+	if (lost)
+		str_addf(out,
+			 "  evidence: %lld piece%s of it not there any more; 'twice verify "
+			 "--all' says which\n",
+			 (long long)lost, lost == 1 ? " is" : "s are");
+}
+
+int reporting_lost(struct cli *cli, const struct ledger_entry *verdict, json_t *v, struct err *err)
+{
+	AUTO_JSON json_t *report = json_object();
+
+	TRY(reporting_value(cli, verdict, report, err));
+	json_put(v, "evidence_lost", json_incref(json_object_get(report, "evidence_lost")));
+	return 0;
+}
+
 static int collect(struct collecting *c, const struct ledger_entry *verdict, struct err *err)
 {
 	struct ledger_entry intent CLEANUP(ledger_entry_release) = { 0 };
@@ -286,6 +327,7 @@ static int collect(struct collecting *c, const struct ledger_entry *verdict, str
 	TRY(add_reps(c, "bank", json_object_get(intent.body, "bank"), "accepted repetition", err));
 	TRY(add_accepted(c, body, err));
 	TRY(add_signoffs(c, verdict, err));
+	TRY(add_lost(c, err));
 	return add_log(c, err);
 }
 

@@ -397,3 +397,66 @@ int ledger_blob_count(struct ledger *l, struct ledger_blob_sums *ret, struct err
 	*ret = (struct ledger_blob_sums){ 0 };
 	return l->store->ops->blobs(l->store, NULL, count_blob, ret, err);
 }
+
+static int is_there(struct ledger *l, const uint8_t digest[SHA256_LEN], bool *ret, struct err *err)
+{
+	char hex[SHA256_HEX];
+
+	if (l->store->ops->data_there) /* a run with a spool keeps some beside */
+		TRY(l->store->ops->data_there(l->store, digest, ret, err));
+	hex_of(digest, SHA256_LEN, hex);
+	if (!*ret && (!l->store->ops->data_there || l->spool))
+		*ret = blob_file_there(l->dir, hex);
+	return 0;
+}
+
+static int take_state(void *arg, const struct blob_row *r, struct err *err)
+{
+	(void)err;
+	*(const char **)arg = sv_is(r->state, "withheld")  ? "withheld"
+			      : sv_is(r->state, "expired") ? "expired"
+							   : "missing";
+	return 1;
+}
+
+int ledger_blob_state(struct ledger *l, const char *digest, const char **ret, struct err *err)
+{
+	uint8_t d[SHA256_LEN];
+	bool there = false;
+
+	*ret = "missing";
+	if (!hex_to(sv_of(digest), d, SHA256_LEN))
+		return bail(err, ERR_PARSE, "'%s' is no digest", digest);
+	TRY(is_there(l, d, &there, err));
+	if (there)
+		*ret = "present";
+	else
+		TRY(l->store->ops->blobs(l->store, d, take_state, ret, err));
+	return 0;
+}
+
+struct missing {
+	struct ledger *l;
+	uint64_t n;
+};
+
+static int count_missing(void *arg, const struct blob_row *r, struct err *err)
+{
+	struct missing *m = arg;
+	bool there = false;
+
+	if (!sv_is(r->state, "present"))
+		return 0;
+	TRY(is_there(m->l, r->digest, &there, err));
+	m->n += !there;
+	return 0;
+}
+
+int ledger_blobs_missing(struct ledger *l, uint64_t *ret, struct err *err)
+{
+	struct missing m = { .l = l };
+
+	TRY(l->store->ops->blobs(l->store, NULL, count_missing, &m, err));
+	*ret = m.n;
+	return 0;
+}

@@ -491,6 +491,8 @@ static int open_log(struct ledger *l, struct err *err)
 	TRY(l->store->ops->begin(l->store, /* write= */ false, err));
 	struct transaction t CLEANUP(transaction_end) UNUSED = { l, true };
 
+	if (l->store->ops->sound)
+		TRY(l->store->ops->sound(l->store, err));
 	TRY(l->store->ops->head(l->store, &head, err));
 	TRY(ledger_check_head(l, &head, err));
 	if (!l->origin)
@@ -514,6 +516,13 @@ bool ledger_exists(const char *dir)
 	return file_exists(db) || file_exists(cp) || export_exists(dir);
 }
 
+static int store_gone(const struct ledger *l, struct err *err)
+{
+	(void)bail(err, ERR_BROKEN, "ledger is shorter than its checkpoint: '%s' is empty", l->dir);
+	err_hint(err, "Restore the store; a new ledger goes into another folder.");
+	return -ERR_BROKEN;
+}
+
 static int open_store(struct ledger *l, const struct ledger_conf *c, struct err *err)
 {
 	AUTO_FREE char *db = path_join(l->dir, LEDGER_DB);
@@ -525,6 +534,8 @@ static int open_store(struct ledger *l, const struct ledger_conf *c, struct err 
 		return store_pg_open(c->pg, flags, &l->store, err);
 	if (l->readonly && !file_exists(db) && export_exists(l->dir))
 		return store_export_open(l->dir, &l->store, err);
+	if (l->readonly && !file_exists(db))
+		return store_gone(l, err);
 	if (!l->readonly)
 		TRY(disk_is_local(l->dir, err));
 	return store_sqlite_open(db, flags, &l->store, err);
@@ -559,12 +570,8 @@ static int open_or_make(struct ledger *l, const struct ledger_conf *c, struct er
 	TRY(l->store->ops->made(l->store, &made, err));
 	if (made)
 		return open_log(l, err);
-	if (file_exists(cp)) {
-		(void)bail(err, ERR_BROKEN, "ledger is shorter than its checkpoint: '%s' is empty",
-			   l->dir);
-		err_hint(err, "Restore the store; a new ledger goes into another folder.");
-		return -ERR_BROKEN;
-	}
+	if (file_exists(cp))
+		return store_gone(l, err);
 	if (!(c->flags & LEDGER_CREATE) || l->readonly)
 		return bail(err, ERR_NOT_FOUND, "no ledger in '%s'", l->dir);
 	TRY(key_read(l, &name, err));

@@ -217,6 +217,11 @@ struct ledger_blob_sums {
 	uint64_t bytes;                      /* of those present, as they were put in */
 };
 int ledger_blob_count(struct ledger *l, struct ledger_blob_sums *ret, struct err *err) MUST_USE;
+/* "present", "withheld", "expired", or "missing": it should be there. Not read, only looked for. */
+int ledger_blob_state(struct ledger *l, const char *digest, const char **ret,
+		      struct err *err) MUST_USE;
+/* Pieces that should be there and are not. */
+int ledger_blobs_missing(struct ledger *l, uint64_t *ret, struct err *err) MUST_USE;
 
 /* ---- read ---- */
 

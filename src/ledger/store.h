@@ -98,6 +98,9 @@ struct store_ops {
 			  struct err *err);
 	int (*blobs)(struct store *s, const uint8_t *digest, blob_seen *seen, void *arg,
 		     struct err *err); /* by digest; one of them when not NULL */
+	/* Are its tables, indexes and triggers as they were made? Cheap; -ERR_BROKEN. NULL: its
+	 * statements say so themselves. */
+	int (*sound)(struct store *s, struct err *err);
 	/* The store's own check of itself, and that its tables and triggers are as they were
 	 * made. */
 	int (*check)(struct store *s, fault_seen *seen, void *arg, struct err *err);

@@ -152,6 +152,7 @@ static int lite_bail(struct lite *l, const char *what, struct err *err)
 	int rc = sqlite3_errcode(l->db) & 0xff, sys;
 
 	switch (rc) {
+	case SQLITE_ERROR: /* our statements are right, so a table or a column is not */
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 	case SQLITE_CONSTRAINT:
@@ -763,6 +764,23 @@ static int check_schema(struct lite *l, fault_seen *seen, void *arg, struct err 
 	return 0;
 }
 
+static void first_fault(void *arg, const char *text)
+{
+	struct str *s = arg;
+
+	if (!s->n)
+		str_add(s, text);
+}
+
+static int lite_sound(struct store *s, struct err *err)
+{
+	struct str fault CLEANUP(str_release) = { 0 };
+	struct lite *l = lite_of(s);
+
+	TRY(check_schema(l, first_fault, &fault, err));
+	return fault.n ? bail(err, ERR_BROKEN, "store '%s' is damaged: %s", l->path, fault.p) : 0;
+}
+
 static int lite_check(struct store *s, fault_seen *seen, void *arg, struct err *err)
 {
 	struct lite *l = lite_of(s);
@@ -818,6 +836,7 @@ static const struct store_ops lite_ops = {
 	.notes = lite_notes,
 	.blob_state = lite_blob_state,
 	.blobs = lite_blobs,
+	.sound = lite_sound,
 	.check = lite_check,
 };
 

@@ -456,6 +456,11 @@ void html_evidence(const json_t *report, struct str *out)
 		str_add(out, "<p>The run kept no evidence.</p>\n");
 		return;
 	}
+	if (json_int_or(report, "evidence_lost", 0))
+		str_addf(out,
+			 "<p class=\"lost\"><strong>%lld of %zu files are not there any more:"
+			 "</strong> what rests on them can't be looked at again.</p>\n",
+			 (long long)json_int_or(report, "evidence_lost", 0), json_array_size(list));
 	str_addf(out, "<details><summary>%zu files, by digest</summary>\n", json_array_size(list));
 	table_begin(out, "evidence", heads);
 	json_array_foreach(list, i, e)
@@ -468,7 +473,10 @@ void html_evidence(const json_t *report, struct str *out)
 		of = is;
 		esc_xml_in(out, "<tr><th scope=\"row\">", json_str_or(e, "label", ""), "</th>");
 		cell(out, "num", size);
-		cell(out, NULL, json_str_or(e, "media_type", ""));
+		if (json_str_or(e, "state", NULL))
+			tone_cell(out, TONE_OPEN, json_str_or(e, "state", ""));
+		else
+			cell(out, NULL, json_str_or(e, "media_type", ""));
 		digest_cell(out, json_str_or(e, "digest", NULL));
 		str_add(out, "</tr>\n");
 	}

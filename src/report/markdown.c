@@ -150,15 +150,24 @@ static void evidence(const json_t *a, struct str *out)
 	const json_t *e;
 	size_t i;
 
+	size_t lost = 0;
+
 	if (!json_array_size(a))
 		return;
+	json_array_foreach(a, i, e) lost += json_str_or(e, "state", NULL) != NULL;
+	if (lost)
+		str_addf(out, "**%zu of %zu files of evidence are not there any more.**\n\n", lost,
+			 json_array_size(a));
 	str_addf(out, "<details><summary>Evidence: %zu files by digest</summary>\n\n",
 		 json_array_size(a));
 	str_add(out, "| Of | File | Bytes | SHA-256 |\n|---|---|--:|---|\n");
 	json_array_foreach(a, i, e)
 	{
 		md_in(out, "| ", json_str_or(e, "of", ""), " | ");
-		md_in(out, "", json_str_or(e, "label", ""), " | ");
+		md_in(out, "", json_str_or(e, "label", ""),
+		      json_str_or(e, "state", NULL) ? " " : " | ");
+		if (json_str_or(e, "state", NULL))
+			md_in(out, "(", json_str_or(e, "state", ""), ") | ");
 		str_addf(out, "%lld | ", (long long)json_int_or(e, "bytes", 0));
 		md_in(out, "", json_str_or(e, "digest", ""), " |\n");
 	}

@@ -207,6 +207,21 @@ static void add_reason(struct staleness *s, const struct change *c)
 	strs_add(&s->reasons, text);
 }
 
+/* What the accepted stack was made of is gone, its digest is not: equal digests are equal stacks,
+ * of others nothing can be said. */
+static void lose_before(struct staleness *s, const struct acceptance *a, struct err *err)
+{
+	char digest[65];
+
+	stack_digest(&s->now, digest);
+	if (!streq(digest, a->stack_digest)) {
+		s->standing = STANDING_UNKNOWN;
+		s->layers = (1u << LAYER_N) - 1;
+		strs_add(&s->reasons, err->msg);
+	}
+	err_clear(err);
+}
+
 int run_staleness(struct ledger *l, const struct contract *c, const struct acceptance *a,
 		  int64_t now_ms, struct stack *now, struct staleness *ret, struct err *err)
 {
@@ -222,8 +237,12 @@ int run_staleness(struct ledger *l, const struct contract *c, const struct accep
 		s = (struct staleness){ 0 };
 		return 0;
 	}
-	TRY(run_stack_of(l, a->intent, &s.before, err));
-	stack_diff(&s.before, &s.now, &s.changes);
+	if (run_stack_of(l, a->intent, &s.before, err) == 0)
+		stack_diff(&s.before, &s.now, &s.changes);
+	else if (err->code == ERR_MISSING)
+		lose_before(&s, a, err);
+	else
+		return -(int)err->code;
 	for (size_t i = 0; i < s.changes.n; i++) {
 		const struct change *x = &s.changes.v[i];
 

@@ -364,7 +364,7 @@ static void gather(struct going *g, const struct verdict *v, const struct change
 	seen_of_checks(g, x);
 	read_kernels(g, x);
 	how_it_failed(g, v, x);
-	if (g->accepted && swaps_read(g, v, changes, &x->swaps, &err) < 0)
+	if (g->accepted && !g->before_lost && swaps_read(g, v, changes, &x->swaps, &err) < 0)
 		going_note(g, "earlier runs could not be read for the attribution: %s", err.msg);
 }
 
@@ -374,8 +374,10 @@ void run_attribute(struct going *g, const struct verdict *v, json_t *body)
 	struct diagnosis d CLEANUP(diagnosis_release) = { 0 };
 	struct gathered x CLEANUP(gathered_release) = { .has_symptom = false };
 	struct diagnose_in in = { .changes = &changes, .verdict = v };
+	/* What the accepted stack was made of may be lost; then only this run speaks. */
+	bool known = g->accepted && !g->before_lost;
 
-	if (g->accepted) {
+	if (known) {
 		stack_diff(&g->before, &g->stack, &changes);
 		json_put(body, "changes", changes_to_json(&changes));
 	}
@@ -384,9 +386,9 @@ void run_attribute(struct going *g, const struct verdict *v, json_t *body)
 	gather(g, v, &changes, &x);
 	in.owners = &g->env->contract->stack.owners;
 	in.outcomes = &g->judge.outcomes;
-	in.before = g->accepted ? &g->before : NULL;
+	in.before = known ? &g->before : NULL;
 	in.after = &g->stack;
-	in.first = !g->accepted;
+	in.first = !known;
 	in.symptom = x.has_symptom ? &x.symptom : NULL;
 	in.exit_code = x.has_exit ? &x.exit_code : NULL;
 	in.signs = x.logs.signs.v;

@@ -177,6 +177,20 @@ static int find_waivers(struct going *g, struct err *err)
 	return 0;
 }
 
+/* Lost evidence of long ago stops nobody: the repetitions are in entries; only what changed can't
+ * be named. */
+static int find_before(struct going *g, struct err *err)
+{
+	if (run_stack_of(g->env->ledger, g->accepted->intent, &g->before, err) == 0)
+		return 0;
+	if (err->code != ERR_MISSING)
+		return -(int)err->code;
+	going_note(g, "%s; what changed since it was accepted can't be named", err->msg);
+	g->before_lost = true;
+	err_clear(err);
+	return 0;
+}
+
 static int find_series(struct going *g, struct err *err)
 {
 	const struct contract *c = g->env->contract;
@@ -189,7 +203,7 @@ static int find_series(struct going *g, struct err *err)
 	TRY(ledger_size(g->env->ledger, &g->as_of, NULL, err));
 	TRY(find_waivers(g, err));
 	if (g->accepted)
-		TRY(run_stack_of(g->env->ledger, g->accepted->intent, &g->before, err));
+		TRY(find_before(g, err));
 	if (g->accepted)
 		TRY(judge_bank(g->env->ledger, c, g->accepted, g->as_of, &g->judge, &next, err));
 	/* On the accepted stack the repetitions up to the latest good run are the bank; what

@@ -17,6 +17,7 @@ struct going {
 	struct acceptances acceptances;
 	const struct acceptance *accepted; /* NULL: first acceptance */
 	struct stack before;               /* of the accepted run: the store may be away later */
+	bool before_lost;                  /* its evidence is gone */
 	struct ledger_ref intent;
 	uint64_t as_of;      /* entries of the ledger when it was looked at */
 	struct strs intents; /* of this series, this run's last */

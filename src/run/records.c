@@ -52,6 +52,27 @@ static int has_contract(void *arg, const struct ledger_entry *e, struct err *err
 	return 1;
 }
 
+/* A contract is stored, so none may hold a secret. Words of a command stand side by side for this:
+ * a password follows its option. */
+static int no_secrets(const struct run_env *env, const struct str *canonical, struct err *err)
+{
+	AUTO_FREE char *words = xstrdup(str_text(canonical));
+	AUTO_FREE char *clean = NULL, *again = NULL;
+	size_t hits = 0, more = 0;
+
+	for (char *p = words; (p = strstr(p, "\",\"")) != NULL;)
+		memcpy(p, "   ", 3);
+	clean = redact_text(sv_of(words), &hits);
+	again = redact_text(sv_of(env->contract_text), &more);
+	if (!hits && !more)
+		return 0;
+	(void)bail(err, ERR_PARSE, "the contract holds what looks like a secret (%zu time%s)",
+		   MAX(hits, more), MAX(hits, more) == 1 ? "" : "s");
+	err_hint(err, "Contracts are stored. Leave it in the environment of 'twice run', which the "
+		      "workload inherits, or in a file that the workload reads.");
+	return -ERR_PARSE;
+}
+
 int run_put_contract(const struct run_env *env, char ret[65], struct err *err)
 {
 	static const char *const kinds[] = { "contract.set", NULL };
@@ -72,6 +93,7 @@ int run_put_contract(const struct run_env *env, char ret[65], struct err *err)
 		return 0;
 	j = contract_to_json(c);
 	TRY(canon_write(j, 0, &bytes, err));
+	TRY(no_secrets(env, &bytes, err));
 	TRY(ledger_blob_put(env->ledger, bytes.p, bytes.n, "application/json", &canonical, err));
 	if (!streq(canonical.digest, c->digest))
 		return bail(err, ERR_BUG,
@@ -120,7 +142,14 @@ int run_get_stack(struct ledger *l, const char *capture, struct stack *ret, stru
 	digest = run_ref_of(e.body, "components");
 	if (!digest)
 		return bail(err, ERR_BROKEN, "entry '%.16s' names no components", capture);
-	TRY(ledger_blob_get(l, digest, RUN_BLOB_LIMIT, &text, &n, err));
+	if (ledger_blob_get(l, digest, RUN_BLOB_LIMIT, &text, &n, err) < 0) {
+		if (err->code != ERR_NOT_FOUND)
+			return -(int)err->code;
+		(void)bail(err, ERR_MISSING,
+			   "what a stack was made of is lost or withheld: blob %.12s", digest);
+		err_hint(err, "'twice verify' says what else is missing.");
+		return -ERR_MISSING;
+	}
 	TRY(canon_read((struct sv){ text, n }, 0, CANON_STRICT, &j, err));
 	TRY(stack_from_json(j, &s, err));
 	stack_digest(&s, again);

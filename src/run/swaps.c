@@ -162,7 +162,12 @@ static int on_verdict(void *arg, const struct ledger_entry *e, struct err *err)
 	if (++k->n > RUNS_MOST)
 		return 1;
 	strs_add(&k->seen, digest);
-	TRY(run_stack_of(g->env->ledger, intent, &other, err));
+	if (run_stack_of(g->env->ledger, intent, &other, err) < 0) {
+		if (err->code != ERR_MISSING)
+			return -(int)err->code;
+		err_clear(err); /* lost evidence of another run */
+		return 0;
+	}
 	TRY(run_left_read(g->env->ledger, intent, &left, err));
 	add_run(k, json_str_or(e->body, "run", "?"), &g->stack, &other, ARM_CANDIDATE, &left.reps);
 	add_run(k, json_str_or(e->body, "run", "?"), &g->before, &other, ARM_ACCEPTED, &left.reps);

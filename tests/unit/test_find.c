@@ -184,7 +184,9 @@ static void an_altered_row_is_never_handed_out(void)
 	ledger_close(l);
 	scene_sql(scene_path("l"),
 		  "DROP TRIGGER entry_no_update; UPDATE entry SET bytes ="
-		  " CAST(replace(bytes, '\"n\":2', '\"n\":3') AS BLOB) WHERE seq = 2");
+		  " CAST(replace(bytes, '\"n\":2', '\"n\":3') AS BLOB) WHERE seq = 2;"
+		  "CREATE TRIGGER entry_no_update BEFORE UPDATE ON entry BEGIN"
+		  " SELECT RAISE(ABORT, 'an entry is never changed'); END");
 	l = scene_open(scene_path("l"));
 	CHECK_INT(ledger_get(l, 2, &e, &err), -ERR_BROKEN);
 	err = ERR_INIT;

@@ -132,6 +132,9 @@ static void fifty_kinds_of_secrets_go(void)
 		"HF_TOKEN: " RANDOM40,
 		"{\"password\": \"s3cr3tPass\"}",
 		"'api_key': 's3cr3tPass'",
+		"\"{\\\"password\\\": \\\"s3cr3tPass\\\"}\"",
+		"Authorization: Token " RANDOM40,
+		"proxy-authorization: negotiate " RANDOM40,
 		"client_secret=s3cr3tPass&x=1",
 		"--password s3cr3tPass",
 		"--api-key=s3cr3tPass",
@@ -171,6 +174,7 @@ static void ordinary_text_stays(void)
 		"token count 12",
 		"the password is never stored",
 		"HF_TOKEN=",
+		"vllm serve --api-key EMPTY --port 8000",
 	};
 
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
