@@ -233,6 +233,10 @@ static void no_change_is_rejected_almost_never_and_accepted_soon(void)
 				if (kind == OUTLIERS && banks[b] == 10 && covs[c] == 0.01)
 					CHECK(t.accepted >= 0.95 - slack(0.05) && t.reps <= 4);
 			}
+	table("\nThe promises are those of normal noise; with odd starts at CoV 1 %% at least 95 "
+	      "%% "
+	      "accepted within four\nrepetitions. Other noise of the same CoV is accepted and "
+	      "rejected a little more or less often.\n");
 }
 
 static void a_loss_of_twice_the_margin_is_rejected(void)

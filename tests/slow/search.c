@@ -382,7 +382,8 @@ static void suspicion_helps_and_misleads_little(void)
 		t[i] = s[i].t;
 	}
 	table("\nOne component at 2.5 CoV with suspicion of four to one: on the right one %.2f %% "
-	      "right in %.1f trials,\non a wrong one %.2f %% right in %.1f.\n",
+	      "right in %.1f trials,\non a wrong one %.2f %% right in %.1f. "
+	      "On a real clock: `bisect_ten`, docs/testing.md.\n",
 	      100 * t[0].right, t[0].trials, 100 * t[1].right, t[1].trials);
 	CHECK(t[0].trials < t[1].trials);
 	CHECK(t[1].right >= 0.97 - slack(0.97) && t[1].wrong <= 0.02 + slack(0.02));
