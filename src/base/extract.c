@@ -522,6 +522,36 @@ static int run_pattern(const struct extract_spec *s, struct sv text, struct numb
 	return 0;
 }
 
+int extract_word(const char *pattern, struct sv text, char **ret, struct err *err)
+{
+	struct pattern p CLEANUP(pattern_release) = { 0 };
+	struct sv found = { NULL, 0 };
+	uint32_t group;
+	size_t from = 0;
+
+	TRY(pattern_compile(pattern, &p, err));
+	TRY(value_group(&p, &group, err));
+	if (text.n > EXTRACT_MAX_BYTES)
+		return bail(err, ERR_LIMIT, "the text is too long to be searched");
+	while (from <= text.n) {
+		const PCRE2_SIZE *at;
+		int rc = match(&p, text, from, err);
+
+		TRY(rc);
+		if (!rc)
+			break;
+		at = pcre2_get_ovector_pointer(p.match);
+		if (at[2 * group] != PCRE2_UNSET)
+			found = (struct sv){ text.p + at[2 * group],
+					     at[2 * group + 1] - at[2 * group] };
+		from = at[1] > from ? at[1] : from + 1;
+	}
+	if (!found.p)
+		return bail(err, ERR_NOT_FOUND, "nothing matches '%.80s'", pattern);
+	*ret = text_clean(sv_trim(found));
+	return 0;
+}
+
 static int run_lines(const struct extract_spec *s, struct sv text, struct numbers *l,
 		     struct err *err)
 {

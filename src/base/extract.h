@@ -75,5 +75,8 @@ int extract_check(const struct extract_spec *s, struct err *err) MUST_USE;
  * too much work: -ERR_LIMIT. EXTRACT_EXIT: use `exit_code`, text is not looked at. */
 int extract_run(const struct extract_spec *s, struct sv text, int exit_code, struct numbers *ret,
 		struct err *err) MUST_USE;
+/* The text of the last match's group `value`, whatever it is. Caller frees. -ERR_NOT_FOUND: no
+ * match. */
+int extract_word(const char *pattern, struct sv text, char **ret, struct err *err) MUST_USE;
 double extract_agg(enum extract_agg agg, const struct numbers *l); /* n > 0, or NAN */
 const char *extract_agg_name(enum extract_agg agg);                /* "last" "first" ... */

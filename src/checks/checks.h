@@ -36,6 +36,7 @@ struct check_ctx {
 	const char *libexec; /* where helper programs lie; NULL: the built-in places */
 	const struct pairs *environment; /* for every process of the workload */
 	const volatile int *cancel;
+	int seed; /* {seed}: number of the repetition from 1; 0: 1 */
 	/* File of golden answers: the accepted run's or the first repetition's. NULL: none. */
 	const char *golden;
 	void (*progress)(void *arg, const struct check_progress *p); /* may be NULL */

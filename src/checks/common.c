@@ -17,10 +17,11 @@
 int ctx_values(const struct check_ctx *ctx, int port, struct pairs *ret, struct err *err)
 {
 	AUTO_FREE char *number = xasprintf("%d", port);
+	AUTO_FREE char *seed = xasprintf("%d", MAX(ctx->seed, 1));
 
 	TRY(contract_values(ctx->contract, ctx->dir, ret, err));
 	pairs_add(ret, "work", ctx->work);
-	pairs_add(ret, "seed", "1");
+	pairs_add(ret, "seed", seed);
 	if (port)
 		pairs_add(ret, "port", number);
 	return 0;

@@ -114,6 +114,25 @@ bool port_is_free(int port); /* nobody listens there on 127.0.0.1 */
  * done may be NULL. s->port stays. */
 void server_stop(struct server *s, const struct serve_spec *spec, int sig, struct proc_done *done);
 
+/* ---- what a workload tells beside its numbers ---- */
+
+struct load_result;
+
+/* Where the contract's items, texts and settings are looked for; what there is none of is empty. */
+struct told {
+	struct sv out;       /* standard output */
+	bool out_cut;        /* ... and it was longer */
+	const char *log;     /* file of its error output, or the server's log */
+	const char *metrics; /* file of the server's page */
+	const char *cwd;     /* that relative paths are meant from */
+	const struct pairs *values;
+	const struct load_result *load;
+};
+/* Reads them into r: NAME.score, evidence items.NAME and texts.NAME, settings. What can't be read
+ * is an outcome that is ERROR. */
+int told_collect(const struct check_ctx *ctx, const struct told *t, struct rep *r,
+		 struct err *err) MUST_USE;
+
 /* ---- load on it ---- */
 
 struct load_result;

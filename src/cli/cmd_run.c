@@ -9,7 +9,7 @@
 struct run_conf {
 	struct strs layers;
 	int64_t reps;
-	const char *new_series;
+	const char *new_series, *first;
 	bool keep_going, keep_work;
 };
 
@@ -21,6 +21,9 @@ static const struct opt run_opts[] = {
 	OPT(run_conf, new_series, .name = "new-series", .arg = "REASON", .type = OPT_TEXT,
 	    .help = "start over instead of going on with this stack's series; the reason is "
 		    "recorded"),
+	OPT(run_conf, first, .name = "first", .arg = "REASON", .type = OPT_TEXT,
+	    .help = "hold it to its objectives alone: what was accepted is for something else; the "
+		    "reason is recorded"),
 	OPT(run_conf, keep_going, .name = "keep-going", .type = OPT_FLAG,
 	    .help = "do later layers although an earlier one failed"),
 	OPT(run_conf, keep_work, .name = "keep-work", .type = OPT_FLAG,
@@ -53,6 +56,7 @@ static int run_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 	struct run_env env = { .keep_going = c->keep_going,
 			       .max_reps = c->reps,
 			       .new_series = c->new_series,
+			       .first = c->first,
 			       .keep_work = c->keep_work };
 
 	TRY(layer_mask(&c->layers, &env.layers, err));

@@ -8,7 +8,7 @@
 #include "cli/reporting.h"
 #include "cli/text.h"
 #include "cli/why_pack.h"
-#include <math.h>
+#include "cli/why_plot.h"
 
 struct why_conf {
 	const char *pack;
@@ -115,69 +115,6 @@ static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 	return 0;
 }
 
-enum { PLOT = 60 };
-
-static double value_of(const json_t *rep, const char *name)
-{
-	const json_t *m = json_object_get(rep, "measured");
-
-	for (size_t i = 0; i < json_array_size(m); i++) {
-		const json_t *x = json_array_get(m, i);
-
-		if (streq(json_str_or(x, "name", ""), name) &&
-		    json_is_integer(json_object_get(x, "value")))
-			return (double)json_integer_value(json_object_get(x, "value"));
-	}
-	return NAN;
-}
-
-/* One line an arm: each repetition a mark on a scale from the smallest to the largest of both
- * arms. */
-static void plot(const json_t *reps, const json_t *number, struct str *out)
-{
-	const char *name = json_str_or(number, "name", ""),
-		   *unit = json_str_or(number, "unit", "none");
-	static const char *const arms[] = { "accepted", "candidate" };
-	double lo = INFINITY, hi = -INFINITY;
-
-	for (size_t i = 0; i < json_array_size(reps); i++) {
-		double x = value_of(json_array_get(reps, i), name);
-
-		if (!isnan(x)) {
-			lo = fmin(lo, x);
-			hi = fmax(hi, x);
-		}
-	}
-	if (!(hi > lo))
-		return;
-	AUTO_JSON json_t *jlo = json_integer((json_int_t)lo), *jhi = json_integer((json_int_t)hi);
-	AUTO_FREE char *a = text_value(jlo, unit);
-	AUTO_FREE char *b = text_value(jhi, unit);
-
-	str_addf(out, "\n  %s\n", name);
-	for (size_t arm = 0; arm < 2; arm++) {
-		char line[PLOT + 1];
-		size_t n = 0;
-
-		memset(line, '.', PLOT);
-		line[PLOT] = '\0';
-		for (size_t i = 0; i < json_array_size(reps); i++) {
-			const json_t *r = json_array_get(reps, i);
-			double x = value_of(r, name);
-			char *at;
-
-			if (!streq(json_str_or(r, "arm", ""), arms[arm]) || isnan(x))
-				continue;
-			at = &line[(size_t)((x - lo) / (hi - lo) * (PLOT - 1))];
-			*at = *at == '.' ? '1' : *at == '9' || *at == '+' ? '+' : (char)(*at + 1);
-			n++;
-		}
-		if (n)
-			str_addf(out, "    %-10s |%s|\n", arms[arm], line);
-	}
-	str_addf(out, "    %-10s  %-*s%s\n", "", PLOT - (int)strlen(b), a, b);
-}
-
 /* "  twice bisect: malloc, share 98 % of the loss [97, 100], 100.0 % sure" */
 static void text_search(const json_t *search, struct str *out)
 {
@@ -205,40 +142,20 @@ static void text_search(const json_t *search, struct str *out)
 	str_add(out, "\n");
 }
 
-static void what_next(const json_t *body, struct str *out)
-{
-	const char *code = json_str_or(json_object_get(body, "decision"), "verdict", "");
-
-	if (streq(code, "rejected"))
-		str_add(out,
-			"\n  what would change it: a stack whose repetitions stay inside the "
-			"margins above\n"
-			"  what to do: 'twice diff' shows the change, 'twice bisect' finds the "
-			"component, 'twice rollback'\n"
-			"  goes back to what was accepted, 'twice why --pack FILE' collects the "
-			"evidence for the owner\n");
-	else if (streq(code, "inconclusive"))
-		str_add(out, "\n  what would change it: more repetitions ('twice run' goes on), or "
-			     "a wider margin in the "
-			     "contract\n");
-	else if (streq(code, "no_result"))
-		str_add(out, "\n  what would change it: every required check run and every "
-			     "deciding metric measured\n");
-	else if (streq(code, "baseline_void"))
-		str_add(out,
-			"\n  what would change it: accept a run under the contract as it is now\n");
-}
-
 static void why_text(const json_t *v, struct str *out)
 {
 	const json_t *body = json_object_get(v, "body"), *numbers;
+	const json_t *decision = json_object_get(body, "decision");
+	const json_t *answers = json_object_get(decision, "answers");
 
 	text_verdict(body, /* long_form= */ true, out);
-	numbers = json_object_get(json_object_get(body, "decision"), "numbers");
+	numbers = json_object_get(decision, "numbers");
 	for (size_t i = 0; i < json_array_size(numbers); i++)
-		plot(json_object_get(v, "repetitions"), json_array_get(numbers, i), out);
+		why_metric(json_object_get(v, "repetitions"), json_array_get(numbers, i), out);
+	for (size_t i = 0; i < json_array_size(answers); i++)
+		why_answer(json_array_get(answers, i), out);
 	text_search(json_object_get(v, "search"), out);
-	what_next(body, out);
+	why_next(decision, out);
 	if (json_int_or(v, "evidence_lost", 0))
 		str_addc(out, '\n');
 	reporting_lost_text(v, out);

@@ -376,10 +376,61 @@ struct train_spec {
 		char *step, *loss, *samples, *samples_per_s, *step_ms, *data_ms;
 	} fields;             /* members of the JSON lines; defaults are the same words */
 	struct limits target; /* reached when all hold in one line or evaluation; n >= 1 */
+	struct {
+		struct ints steps; /* losses to compare, seed by seed; n == 0: none */
+		double margin;     /* relative, 0.01 */
+	} loss_at;
+	double jump; /* largest relative step back of the target's first metric; finding above */
 	char *checkpoints; /* folder where checkpoints appear; needed by resume checks; NULL: none
 			    */
 	int64_t limit_ns;  /* of one repetition; default 1 h */
 	int64_t output_limit;
+};
+
+/* Where a workload says more than numbers: answers of the load, its outputs, a file. */
+enum told_from {
+	TOLD_NONE,
+	TOLD_ANSWERS,
+	TOLD_STDOUT,
+	TOLD_STDERR,
+	TOLD_LOG,
+	TOLD_METRICS,
+	TOLD_FILE
+};
+
+/* A fixed set of questions, each right or wrong: compared item by item with the accepted run. */
+struct items_spec {
+	char *name; /* the metric of its share is NAME.score */
+	char *from; /* "stdout", "stderr", "file:PATH" */
+	enum told_from source;
+	const char *path;
+	char *id, *correct, *cluster; /* members of the JSON lines; cluster NULL: none */
+	struct pairs where;           /* only lines with these members */
+	double margin;                /* absolute: 0.01 is one point */
+	char *about;
+};
+/* Generated texts with fixed sampling: compared with the accepted stack's agreement with itself. */
+struct texts_spec {
+	char *name;
+	char *from; /* "answers" (of the load), "stdout", "stderr", "file:PATH" */
+	enum told_from source;
+	const char *path;
+	char *id, *text, *tokens;
+	struct pairs where;
+	double margin;
+	bool invariant; /* the engine claims batch invariance: any difference is wrong */
+	char *about;
+};
+/* A setting three times: what was asked for, what is in effect, what the label says. */
+struct setting_spec {
+	char *name;
+	char *requested, *label; /* NULL: not said */
+	char *from; /* "log" (of the server), "metrics", "stdout", "stderr", "file:PATH" */
+	enum told_from source;
+	const char *path;
+	char *pattern; /* PCRE2; its group `value` is what is in effect */
+	bool required; /* default true: not found is no result */
+	char *about;
 };
 
 enum workload_how { HOW_SERVE, HOW_TRAIN, HOW_COMMAND };
@@ -393,6 +444,7 @@ struct metric_info {
 	enum metric_scale scale;
 	bool across; /* one number over all repetitions, none of a single one: runs_reaching_target
 		      */
+	bool paired; /* share of scored items: compared item by item, never by its own margin */
 	double margin; /* when compare: says nothing: 0.05 is 5 % or 5 points */
 	const char *help;
 };
@@ -427,6 +479,18 @@ struct workload_check {
 	struct load_spec load;
 	struct train_spec train;
 	struct command_spec command;
+	struct {
+		struct items_spec *v;
+		size_t n, room;
+	} items;
+	struct {
+		struct texts_spec *v;
+		size_t n, room;
+	} texts;
+	struct {
+		struct setting_spec *v;
+		size_t n, room;
+	} settings;
 	struct objectives objectives; /* at least one */
 };
 

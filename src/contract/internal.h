@@ -71,6 +71,12 @@ struct check_common { /* what every entry of a layer's list may say */
 extern const struct field command_fields[];
 int command_valid(void *conf, struct err *err);
 
+/* told.c: what a workload says by item. */
+int items_valid(void *conf, struct err *err);
+int texts_valid(void *conf, struct err *err);
+int setting_valid(void *conf, struct err *err);
+void told_check(struct reading *r, const struct yaml *root, const struct contract *c);
+
 /* metrics.c: metrics, objectives, margins. */
 enum { METRIC_NAMES_MAX = 200 };
 /* Names the contract's workload can be measured by, NULL-ended; borrowed. */

@@ -58,6 +58,8 @@ static const struct row {
 	{ "samples_to_target", UNIT_SAMPLES, LOWER_IS_BETTER, TRAIN, "samples until the target" },
 	{ "steps_to_target", UNIT_STEPS, LOWER_IS_BETTER, TRAIN, "steps until the target" },
 	{ "final_loss", UNIT_NONE, LOWER_IS_BETTER, TRAIN, "the last loss that was reported" },
+	{ "eval_jump", UNIT_RATIO, LOWER_IS_BETTER, TRAIN,
+	  "largest step back of an evaluation from the best before it" },
 	{ "data_stall", UNIT_RATIO, LOWER_IS_BETTER, TRAIN,
 	  "share of time spent waiting for data" },
 	{ "runs_reaching_target", UNIT_RATIO, HIGHER_IS_BETTER, TRAIN | ACROSS,
@@ -115,6 +117,16 @@ bool contract_metric(const struct contract *c, const char *name, struct metric_i
 		if (!streq(m->metric, name))
 			continue;
 		*ret = info_of(m->metric, m->unit, (enum direction)m->better, "");
+		return true;
+	}
+	for (size_t i = 0; i < k->items.n; i++) {
+		const char *item = k->items.v[i].name;
+		size_t n = strlen(item);
+
+		if (strncmp(name, item, n) != 0 || !streq(name + n, ".score"))
+			continue;
+		*ret = info_of(name, UNIT_RATIO, HIGHER_IS_BETTER, "share of items that are right");
+		ret->paired = true;
 		return true;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -183,5 +195,5 @@ void metrics_help(struct str *ret)
 					 w->flags & LOADED ? " (with load)" : "");
 		}
 	}
-	str_add(ret, "  and those of 'extract' in a command\n");
+	str_add(ret, "  and those of 'extract' in a command, and NAME.score of scored items\n");
 }

@@ -124,6 +124,7 @@ static void read_objective(struct reading *r, const struct yaml *y, struct contr
 			return;
 		}
 	}
+	o.info.name = name;
 	*VEC_ADD(&c->workload_check.objectives) = o;
 	name = NULL; /* belongs to the list now */
 }
@@ -293,6 +294,12 @@ static void read_compare_entry(struct reading *r, const struct yaml *y, struct c
 			 y->key);
 		return;
 	}
+	if (m.info.paired) {
+		complain(r, y->key_line, y->key_col,
+			 "'%s': items are compared one by one: write 'items.%.*s.margin'", y->key,
+			 (int)strcspn(y->key, "."), y->key);
+		return;
+	}
 	m.metric = y->key; /* borrowed until it is known to be good */
 	if (y->kind == YAML_MAP)
 		read_margin_map(r, y, &m);
@@ -312,7 +319,7 @@ static void default_margins(struct contract *c)
 	for (size_t i = 0; i < c->workload_check.objectives.n; i++) {
 		const struct objective *o = &c->workload_check.objectives.v[i];
 
-		if (o->info.across)
+		if (o->info.across || o->info.paired)
 			continue;
 		*VEC_ADD(&c->compare) = (struct margin){ .metric = xstrdup(o->metric),
 							 .info = o->info,

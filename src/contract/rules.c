@@ -133,4 +133,5 @@ void rules_check(struct reading *r, const struct yaml *root, struct contract *c)
 	check_kind(r, root, c);
 	check_cost(r, root, c);
 	check_owners(r, root);
+	told_check(r, root, c);
 }

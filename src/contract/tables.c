@@ -332,6 +332,14 @@ static const struct field train_names_fields[] = {
 	{ 0 },
 };
 
+static const struct field loss_at_fields[] = {
+	PART(train_spec, loss_at, steps, .type = FIELD_INTS, .min = "0", .max = "1000000000",
+	     .help = "steps whose loss is compared"),
+	PART(train_spec, loss_at, margin, .type = FIELD_QUANTITY, .unit = UNIT_RATIO, .def = "1 %",
+	     .min = "0.001 %", .max = "100 %", .help = "largest loss of it that is the same"),
+	{ 0 },
+};
+
 static const struct field train_fields[] = {
 	FIELD(train_spec, run, .type = FIELD_ARGV, .need = true, .help = "the training program"),
 	FIELD(train_spec, resume, .type = FIELD_ARGV,
@@ -350,12 +358,67 @@ static const struct field train_fields[] = {
 	      .help = "names in the JSON lines"),
 	FIELD(train_spec, target, .type = FIELD_LIMITS, .unit = UNIT_N, .need = true,
 	      .help = "reached when all these hold: eval_loss: \"<= 0.15\""),
+	FIELD(train_spec, loss_at, .type = FIELD_SUB, .sub = loss_at_fields, .brief = "steps",
+	      .help = "losses at fixed steps, compared seed by seed"),
+	FIELD(train_spec, jump, .type = FIELD_QUANTITY, .unit = UNIT_RATIO, .def = "10 %",
+	      .min = "0.01 %",
+	      .help = "an evaluation that is worse than the best so far by more is a finding"),
 	FIELD(train_spec, checkpoints, .type = FIELD_STR, .expand = true,
 	      .help = "folder where checkpoints appear"),
 	FIELD_AS("limit", train_spec, limit_ns, .type = FIELD_DURATION, .def = "1 h",
 		 .min = "10 ms", .help = "time after which a repetition failed"),
 	FIELD(train_spec, output_limit, .type = FIELD_BYTES, .def = "64 MiB", .min = "1 KiB",
 	      .max = "64 MiB", .help = "bytes kept of its outputs"),
+	{ 0 },
+};
+
+static const struct field items_fields[] = {
+	FIELD(items_spec, from, .type = FIELD_STR, .need = true, .expand = true,
+	      .help = "stdout, stderr or file:PATH of JSON lines, one an item"),
+	FIELD(items_spec, id, .type = FIELD_STR, .def = "id", .help = "member that names the item"),
+	FIELD(items_spec, correct, .type = FIELD_STR, .def = "correct",
+	      .help = "member that is true, false, 1 or 0"),
+	FIELD(items_spec, cluster, .type = FIELD_STR,
+	      .help = "member that items of one passage or template share"),
+	FIELD(items_spec, where, .type = FIELD_MAP, .keys = KEYS_ANY,
+	      .help = "only lines with these members"),
+	FIELD(items_spec, margin, .type = FIELD_QUANTITY, .unit = UNIT_RATIO, .def = "1 points",
+	      .min = "0.001 points", .max = "50 points",
+	      .help = "largest loss of the score that is still the same"),
+	FIELD(items_spec, about, .type = FIELD_STR, .prose = true, .help = "a sentence for people"),
+	{ 0 },
+};
+
+static const struct field texts_fields[] = {
+	FIELD(texts_spec, from, .type = FIELD_STR, .def = "answers", .expand = true,
+	      .help = "answers of the load, stdout, stderr or file:PATH of JSON lines"),
+	FIELD(texts_spec, id, .type = FIELD_STR, .def = "id",
+	      .help = "member that names the prompt"),
+	FIELD(texts_spec, text, .type = FIELD_STR, .def = "text", .help = "member with the text"),
+	FIELD(texts_spec, tokens, .type = FIELD_STR, .def = "token_ids",
+	      .help = "member with the ids of its tokens, if there are any"),
+	FIELD(texts_spec, where, .type = FIELD_MAP, .keys = KEYS_ANY,
+	      .help = "only lines with these members"),
+	FIELD(texts_spec, margin, .type = FIELD_QUANTITY, .unit = UNIT_RATIO, .def = "2 points",
+	      .min = "0.001 points", .max = "100 points",
+	      .help = "largest loss of agreement that is still the same"),
+	FIELD(texts_spec, invariant, .type = FIELD_BOOL, .def = "false",
+	      .help = "the engine claims that batches change nothing: any difference is wrong"),
+	FIELD(texts_spec, about, .type = FIELD_STR, .prose = true, .help = "a sentence for people"),
+	{ 0 },
+};
+
+static const struct field setting_fields[] = {
+	FIELD(setting_spec, requested, .type = FIELD_STR, .help = "what was asked for"),
+	FIELD(setting_spec, label, .type = FIELD_STR, .help = "what the evidence is labelled with"),
+	FIELD(setting_spec, from, .type = FIELD_STR, .need = true, .expand = true,
+	      .help = "log (of the server), metrics, stdout, stderr or file:PATH"),
+	FIELD(setting_spec, pattern, .type = FIELD_STR, .need = true,
+	      .help = "PCRE2 pattern whose group (?<value>...) is what is in effect"),
+	FIELD(setting_spec, required, .type = FIELD_BOOL, .def = "true",
+	      .help = "false: what is not found does not matter"),
+	FIELD(setting_spec, about, .type = FIELD_STR, .prose = true,
+	      .help = "a sentence for people"),
 	{ 0 },
 };
 
@@ -371,6 +434,15 @@ static const struct field check_fields[] = {
 	      .help = "any program, measured by numbers in what it writes"),
 	FIELD(workload_check, load, .type = FIELD_SUB, .sub = load_fields, .valid = load_valid,
 	      .has = FIELD_HAS(workload_check, has_load), .help = "the requests for 'serve'"),
+	FIELD(workload_check, items, .type = FIELD_NAMED, .sub = items_fields,
+	      .size = sizeof(struct items_spec), .keys = KEYS_WORD, .valid = items_valid,
+	      .help = "NAME: scored items, compared one by one"),
+	FIELD(workload_check, texts, .type = FIELD_NAMED, .sub = texts_fields,
+	      .size = sizeof(struct texts_spec), .keys = KEYS_WORD, .valid = texts_valid,
+	      .help = "NAME: generated texts, against the stack's own agreement"),
+	FIELD(workload_check, settings, .type = FIELD_NAMED, .sub = setting_fields,
+	      .size = sizeof(struct setting_spec), .keys = KEYS_ANY, .valid = setting_valid,
+	      .help = "NAME: what is in effect against what was asked for"),
 	FIELD(workload_check, objectives, .type = FIELD_SKIP, .need = true,
 	      .min = "list of METRIC <= LIMIT",
 	      .help = "list of limits that each repetition must keep: ttft.p99 <= 500 ms"),

@@ -240,7 +240,11 @@ struct rep {
 	struct measurements measured;
 	struct outcomes outcomes; /* workload-layer checks of this repetition */
 	struct evidences evidence;
-	char leaf[65]; /* ledger entry, once there; not in the record itself */
+	struct pairs settings; /* what was in effect, by the contract's name of the setting */
+	char *work; /* digest of the requests as scheduled; NULL: not of that kind, or not known */
+	char leaf[65];   /* ledger entry, once there; not in the record itself */
+	int64_t took_ns; /* between its two entries, once there; not in the record either; 0 */
+	int seed;        /* the number that it was started with, from 1; 0: not known */
 };
 struct reps {
 	struct rep *v;

@@ -77,6 +77,8 @@ void rep_release(struct rep *r)
 	measurements_release(&r->measured);
 	outcomes_release(&r->outcomes);
 	evidences_release(&r->evidence);
+	pairs_release(&r->settings);
+	free(r->work);
 	*r = (struct rep){ 0 };
 }
 
@@ -86,6 +88,28 @@ void reps_release(struct reps *l)
 		rep_release(&l->v[i]);
 	free(l->v);
 	*l = (struct reps){ 0 };
+}
+
+static json_t *settings_json(const struct pairs *l)
+{
+	json_t *a = l->n ? json_array() : NULL;
+
+	for (size_t i = 0; i < l->n; i++)
+		(void)json_array_append_new(a, json_pack("{s:s, s:s}", "name", l->v[i].name,
+							 "effective", l->v[i].value));
+	return a;
+}
+
+static int settings_read(const json_t *a, struct pairs *ret, struct err *err)
+{
+	for (size_t i = 0; i < json_array_size(a); i++) {
+		const char *name, *value;
+
+		TRY(json_get_str(json_array_get(a, i), "name", &name, err));
+		TRY(json_get_str(json_array_get(a, i), "effective", &value, err));
+		pairs_add(ret, name, value);
+	}
+	return 0;
 }
 
 json_t *rep_to_json(const struct rep *r)
@@ -102,6 +126,8 @@ json_t *rep_to_json(const struct rep *r)
 		(void)json_array_append_new(a, outcome_to_json(&r->outcomes.v[i]));
 	json_put(j, "outcomes", a);
 	json_put(j, "evidence", evidences_to_json(&r->evidence));
+	json_put(j, "settings", settings_json(&r->settings));
+	json_put_str(j, "work", r->work);
 	return j;
 }
 
@@ -131,11 +157,14 @@ int rep_from_json(const json_t *j, struct rep *ret, struct err *err)
 	if (index < 0 || index > INT32_MAX)
 		return bail(err, ERR_PARSE, "repetition number %lld", (long long)index);
 	r.index = (int)index;
+	r.seed = index < INT32_MAX ? (int)index + 1 : 0;
 	if (rep_state_parse(state, &r.state) < 0)
 		return bail(err, ERR_PARSE, "repetition %d: unknown state '%s'", r.index, state);
 	r.reason = xstrdup(json_str_or(j, "reason", NULL));
 	r.start_digest = xstrdup(json_str_or(j, "start", NULL));
 	r.session = xstrdup(json_str_or(j, "session", NULL));
+	r.work = xstrdup(json_str_or(j, "work", NULL));
+	TRY(settings_read(json_object_get(j, "settings"), &r.settings, err));
 	TRY(measurements_from_json(measured, &r.measured, err));
 	TRY(evidences_from_json(evidence, &r.evidence, err));
 	for (size_t i = 0; i < json_array_size(outcomes); i++)

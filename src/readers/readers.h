@@ -225,3 +225,48 @@ struct loadgen {
 bool loadgen_sniff(struct sv text);
 int loadgen_read(struct sv text, struct loadgen *ret, struct err *err) MUST_USE;
 void loadgen_release(struct loadgen *g);
+
+/* ---- results by item ------------------------------------------------------------------------- */
+
+/*
+ * JSON lines of an evaluation, one an item: {"id": 7, "correct": true}, {"id": "q7", "text": ""}
+ * under whatever names the caller gives. Lines that are no object are other output. An id that
+ * comes
+ * twice, or a score that is neither right nor wrong, is an error: -ERR_PARSE with the line.
+ */
+struct item_keys {
+	const char *id, *correct;  /* id: text or integer; correct: true, false, 1, 0 */
+	const char *cluster;       /* what items share (a passage, a template); NULL: nothing */
+	const char *text, *tokens; /* of texts_read: the text, and its token ids if there are any */
+	const struct pairs *where; /* only lines with these members; NULL: all */
+};
+struct item_result {
+	char *id; /* the first member, here and below: they are sorted by it */
+	char *cluster;
+	bool right;
+};
+struct item_results {
+	struct item_result *v;
+	size_t n, room;
+};
+struct item_text {
+	char *id, *text;
+	int64_t *token; /* ids, or the text's code points when it came without */
+	size_t n;
+	bool ids;
+};
+struct item_texts {
+	struct item_text *v;
+	size_t n, room, tokens; /* tokens: of all of them */
+};
+int items_read(struct sv text, const struct item_keys *k, struct item_results *ret,
+	       struct err *err) MUST_USE;
+void item_results_release(struct item_results *l);
+int texts_read(struct sv text, const struct item_keys *k, struct item_texts *ret,
+	       struct err *err) MUST_USE;
+void item_texts_release(struct item_texts *l);
+void item_text_points(struct item_text *x); /* forgets the ids: code points of the text instead */
+/* As they are kept with a repetition, and the names to read that back by. */
+void items_write(const struct item_results *l, struct str *to);
+void texts_write(const struct item_texts *l, struct str *to);
+extern const struct item_keys item_keys_kept;

@@ -269,7 +269,7 @@ int run_contract(const struct run_env *env, struct run_done *ret, struct err *er
 	if (body(&g, &v, &done, err) < 0) {
 		TRY(broken_off(&g, &done, err));
 	} else {
-		going_decide(&g, /* ended= */ true, &v);
+		TRY(going_decide(&g, /* ended= */ true, &v, err));
 		TRY(end_run(&g, "finished", err));
 		TRY(record_verdict(&g, &v, &done, err));
 		TRY(checkpoint(&g, err));

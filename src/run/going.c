@@ -157,6 +157,7 @@ static int announce(struct going *g, struct err *err)
 	json_put(body, "waivers", waivers_refs(&g->judge.waivers));
 	json_put_str(body, "run_by", g->env->run_by);
 	json_put_str(body, "new_series", g->env->new_series);
+	json_put_str(body, "first", g->env->first);
 	json_put_str(body, "tool_version", g->env->tool_version);
 	json_put_int(body, "pid", getpid());
 	return run_append(g->env, "run.intent", body, &g->intent, err);
@@ -198,6 +199,10 @@ static int find_series(struct going *g, struct err *err)
 
 	TRY(acceptances_read(g->env->ledger, c->workload.name, &g->acceptances, err));
 	g->accepted = acceptance_current(&g->acceptances, clock_wall_ms());
+	if (g->env->first) {
+		g->accepted = NULL;
+		strs_addf(&g->judge.notes, FIRST_NOTE, g->env->first);
+	}
 	g->judge.contract = c;
 	memcpy(g->judge.stack_digest, g->stack_digest, 65);
 	TRY(ledger_size(g->env->ledger, &g->as_of, NULL, err));

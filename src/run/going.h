@@ -55,7 +55,7 @@ int going_capture(struct going *g, struct err *err) MUST_USE;
 int going_measure(struct going *g, struct going_part *part, const char *name,
 		  const struct ledger_ref *intent, struct rep *r, struct err *err) MUST_USE;
 int going_repetitions(struct going *g, struct verdict *v, struct err *err) MUST_USE;
-void going_decide(struct going *g, bool ended, struct verdict *v);
+int going_decide(struct going *g, bool ended, struct verdict *v, struct err *err) MUST_USE;
 
 int run_abandon(const struct run_env *env, const char *intent, const char *run, const char *why,
 		struct err *err) MUST_USE;

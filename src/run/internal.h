@@ -3,6 +3,7 @@
 #pragma once
 
 #include "run/run.h"
+#include "stat/stat.h"
 #include "verdict/verdict.h"
 
 /* ---- records.c: bodies of entries, written and read ---- */
@@ -32,6 +33,9 @@ int run_entry(struct ledger *l, const char *hex, const char *kind, struct ledger
 int run_evidence_text(struct ledger *l, const struct evidences *e, const char *label, char **ret,
 		      size_t *ret_n, struct err *err) MUST_USE;
 
+/* What a verdict that was made without the accepted run carries. */
+#define FIRST_NOTE "held to the objectives alone, not compared with what was accepted: %s"
+
 /* ---- series.c: repetitions of one stack under one contract ---- */
 
 /* A run.intent of scope run, read back. */
@@ -44,6 +48,7 @@ struct intent {
 	char session[65];
 	uint64_t as_of; /* entries that this run looked at: bank and series are made of them */
 	char *new_series;
+	char *first; /* why it was not compared with the accepted run; NULL: it was */
 	json_t *switches;
 	int64_t looks[16];
 	size_t n_looks;
@@ -82,6 +87,59 @@ int series_reps(struct ledger *l, const struct strs *intents, struct reps *ret,
 int acceptance_of(struct ledger *l, const char *signoff, struct acceptance *ret,
 		  struct err *err) MUST_USE;
 
+/* ---- answers.c: items, texts, losses, settings ---- */
+
+struct judge;
+struct rep_told;
+/* What repetitions told, one each, in their order. */
+struct judge_told {
+	struct rep_told *v;
+	size_t n, room;
+};
+void judge_told_release(struct judge_told *l);
+/* Reads what those repetitions told that have not been read yet; before judge_decide. */
+int judge_read_told(struct ledger *l, struct judge *j, struct err *err) MUST_USE;
+/* What the verdict's input borrows. */
+struct judge_items {
+	unsigned items, lost, won, missing, foreign; /* foreign: not in the accepted run */
+	double before, now;
+	struct items_cluster *clusters;
+	size_t n_clusters;
+};
+struct judge_texts {
+	struct {
+		struct text_prompt *v;
+		size_t n, room;
+	} prompts;
+	struct {
+		struct text **v;
+		size_t n, room;
+	} texts;
+};
+struct judge_losses {
+	char *name;
+	double *bank, *cand;
+	size_t n;
+};
+struct judge_answers {
+	struct judge_items *items;
+	struct judge_texts *texts;
+	struct judge_losses *losses;
+	size_t n_items, n_texts, n_losses;
+	struct verdict_items *in_items;
+	struct verdict_texts *in_texts;
+	struct verdict_pairs *in_pairs;
+};
+void judge_answers_release(struct judge_answers *a);
+/* voids gets why the accepted evidence is for something else. */
+void judge_answers_make(const struct judge *j, struct judge_answers *a, struct strs *voids,
+			struct verdict_in *in);
+size_t judge_item_count(const struct judge *j, size_t list); /* 0: not known yet */
+/* Caller frees; names and values are borrowed. */
+struct verdict_setting *judge_settings(const struct judge *j, struct strs *mismatches,
+				       struct strs *notes, size_t *ret_n) MUST_USE;
+const char *judge_work(const struct reps *l, bool *ret_differs);
+
 /* ---- judge.c: what the verdict is made of ---- */
 
 struct judge {
@@ -92,6 +150,7 @@ struct judge {
 	bool has_bank;
 	char bank_contract[65], bank_stack[65];
 	struct reps bank;
+	struct judge_told cand_told, bank_told;
 	struct waivers waivers; /* those in force when it began: all of them count */
 	bool ended;             /* no more repetitions will be made in this run */
 	struct strs mismatches; /* what ran is not what was captured, or not what was asked for */
@@ -101,6 +160,7 @@ void judge_release(struct judge *j);
 const struct waiver *judge_waiver(const struct judge *j, const char *subject); /* or NULL */
 char *judge_plan(const struct judge *j) MUST_USE; /* before the first repetition; NULL */
 void judge_decide(const struct judge *j, struct verdict *ret);
+void judge_watch(const struct judge *j, struct verdict_watch *ret);
 /* The bank as it was when the ledger had as_of entries. *ret_next: the first entry that a new
  * series on the accepted stack may begin at (all before it is in the bank already). */
 int judge_bank(struct ledger *l, const struct contract *c, const struct acceptance *a,

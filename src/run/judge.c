@@ -2,6 +2,7 @@
 /* From a contract, an accepted run and a candidate series to the verdict's input. */
 #include "run/internal.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include <math.h>
@@ -10,6 +11,8 @@ void judge_release(struct judge *j)
 {
 	reps_release(&j->cand);
 	reps_release(&j->bank);
+	judge_told_release(&j->cand_told);
+	judge_told_release(&j->bank_told);
 	outcomes_release(&j->outcomes);
 	strs_release(&j->notes);
 	strs_release(&j->mismatches);
@@ -26,6 +29,8 @@ struct input {
 	struct verdict_rep *reps;
 	struct verdict_check *checks;
 	const char **sessions; /* of the bank */
+	struct judge_answers answers;
+	struct verdict_setting *settings;
 	struct strs void_reasons, mismatches, notes, waived;
 };
 
@@ -40,6 +45,8 @@ static void input_release(struct input *i)
 	strs_release(&i->void_reasons);
 	strs_release(&i->mismatches);
 	free(i->sessions);
+	free(i->settings);
+	judge_answers_release(&i->answers);
 	strs_release(&i->notes);
 	strs_release(&i->waived);
 }
@@ -240,6 +247,20 @@ static void looks(struct input *i, const struct contract *c)
 		i->in.first_looks[0] = 3;
 }
 
+/* The same requests in the same order at the same times. */
+static void same_work(struct input *i, const struct judge *j)
+{
+	bool differs = false, ignored = false;
+	const char *was = judge_work(&j->bank, &ignored), *is = judge_work(&j->cand, &differs);
+
+	if (differs)
+		strs_add(&i->mismatches, "the requests were not the same in all repetitions");
+	if (!was || !is)
+		return; /* not of that kind, or recorded before it was kept */
+	i->in.bank_id.schedule = was;
+	i->in.cand_id.schedule = is;
+}
+
 static void make(struct input *i, const struct judge *j)
 {
 	const struct contract *c = j->contract;
@@ -262,10 +283,15 @@ static void make(struct input *i, const struct judge *j)
 			  "the accepted run was under contract %.12s, this one is %.12s: accept a "
 			  "run under it first",
 			  j->bank_contract, c->digest);
-	i->in.void_reasons = i->void_reasons.n ? (const char *const *)i->void_reasons.v : NULL;
 	strs_copy(&i->mismatches, &j->mismatches);
-	i->in.mismatches = i->mismatches.n ? (const char *const *)i->mismatches.v : NULL;
 	strs_copy(&i->notes, &j->notes);
+	same_work(i, j);
+	i->settings = judge_settings(j, &i->mismatches, &i->notes, &i->in.n_settings);
+	i->in.settings = i->settings;
+	i->in.sessions_waived = judge_waiver(j, WAIVER_SESSIONS) != NULL;
+	judge_answers_make(j, &i->answers, &i->void_reasons, &i->in);
+	i->in.void_reasons = i->void_reasons.n ? (const char *const *)i->void_reasons.v : NULL;
+	i->in.mismatches = i->mismatches.n ? (const char *const *)i->mismatches.v : NULL;
 	i->in.notes = i->notes.n ? (const char *const *)i->notes.v : NULL;
 }
 
@@ -277,12 +303,76 @@ void judge_decide(const struct judge *j, struct verdict *ret)
 	verdict_decide(&i.in, ret);
 }
 
-char *judge_plan(const struct judge *j)
+void judge_watch(const struct judge *j, struct verdict_watch *ret)
 {
 	struct input i CLEANUP(input_release) = { 0 };
 
 	make(&i, j);
-	return verdict_plan(&i.in);
+	verdict_watch(&i.in, ret);
+}
+
+/* Sets of items too: how many decide is known before the first repetition. */
+static void plan_items(const struct judge *j, struct str *to)
+{
+	const struct workload_check *k = &j->contract->workload_check;
+
+	for (size_t i = 0; i < k->items.n; i++) {
+		size_t n = judge_item_count(j, i);
+		AUTO_FREE char *line =
+			verdict_items_plan(k->items.v[i].name, (unsigned)n, k->items.v[i].margin);
+
+		if (n)
+			str_addf(to, "%s%s", to->n ? "\n" : "", line);
+	}
+}
+
+/* Seconds that the repetitions of the bank, or those made here before, took; 0: none is known. */
+static double usual_s(const struct judge *j)
+{
+	const struct reps *l = j->cand.n ? &j->cand : &j->bank;
+	AUTO_FREE double *v = xcalloc(l->n, sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].took_ns > 0)
+			v[n++] = (double)l->v[i].took_ns / 1e9;
+	return n ? median(v, n) : 0;
+}
+
+static void plan_time(const struct judge *j, const struct verdict_in *in, struct str *to)
+{
+	const struct load_spec *load = &j->contract->workload_check.load;
+	double each = usual_s(j), known = (double)(load->warmup_ns + load->duration_ns) / 1e9;
+	bool least = each <= 0;
+	struct verdict_expect e;
+
+	verdict_expect(in, &e);
+	if (least)
+		each = j->contract->workload_check.has_load ? known : 0;
+	if (each <= 0 || e.likely <= j->cand.n)
+		return;
+	AUTO_FREE char *one = duration_text((int64_t)(each * 1e9));
+	AUTO_FREE char *likely =
+		duration_text((int64_t)(each * 1e9 * (e.likely - (double)j->cand.n)));
+	AUTO_FREE char *most =
+		duration_text((int64_t)(each * 1e9 * MAX((double)e.cap - (double)j->cand.n, 0.0)));
+
+	str_addf(to, "%stime: a repetition takes %s%s, so likely %s, at most %s", to->n ? "\n" : "",
+		 least ? "at least " : "", one, likely, most);
+}
+
+char *judge_plan(const struct judge *j)
+{
+	struct input i CLEANUP(input_release) = { 0 };
+	struct str text CLEANUP(str_release) = { 0 };
+	AUTO_FREE char *plan = NULL;
+
+	make(&i, j);
+	plan = verdict_plan(&i.in);
+	str_add(&text, plan ? plan : "");
+	plan_items(j, &text);
+	plan_time(j, &i.in, &text);
+	return text.n ? str_steal(&text) : NULL;
 }
 
 struct later {

@@ -98,10 +98,12 @@ static bool same_decision(const json_t *a, const json_t *b)
 {
 	const json_t *ra = json_object_get(a, "reasons"), *rb = json_object_get(b, "reasons");
 	const json_t *na = json_object_get(a, "numbers"), *nb = json_object_get(b, "numbers");
+	const json_t *aa = json_object_get(a, "answers"), *ab = json_object_get(b, "answers");
 
 	if (!streq(json_str_or(a, "verdict", ""), json_str_or(b, "verdict", "?")) ||
 	    json_array_size(ra) != json_array_size(rb) ||
-	    json_array_size(na) != json_array_size(nb))
+	    json_array_size(na) != json_array_size(nb) ||
+	    json_array_size(aa) != json_array_size(ab))
 		return false;
 	for (size_t i = 0; i < json_array_size(ra); i++) {
 		const json_t *x = json_array_get(ra, i), *y = json_array_get(rb, i);
@@ -112,6 +114,9 @@ static bool same_decision(const json_t *a, const json_t *b)
 	}
 	for (size_t i = 0; i < json_array_size(na); i++)
 		if (!same_numbers(json_array_get(na, i), json_array_get(nb, i)))
+			return false;
+	for (size_t i = 0; i < json_array_size(aa); i++)
+		if (!same_numbers(json_array_get(aa, i), json_array_get(ab, i)))
 			return false;
 	return true;
 }
@@ -140,6 +145,8 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 	TRY(intent_read(a->ledger, intent, &in, err));
 	j.contract = &c;
 	j.ended = true;
+	if (in.first)
+		strs_addf(&j.notes, FIRST_NOTE, in.first);
 	TRY(waivers_read(a->ledger, json_str_or(body, "workload", ""), in.as_of, &j.waivers, err));
 	waivers_keep(&j.waivers, named, in.at_ms);
 	if (signoff) {
@@ -147,6 +154,7 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 		TRY(judge_bank(a->ledger, &c, &acc, in.as_of, &j, &next, err));
 	}
 	TRY(read_series(a->ledger, body, &j, err));
+	TRY(judge_read_told(a->ledger, &j, err));
 	judge_decide(&j, &v);
 	again = verdict_to_json(&v);
 	if (same_decision(before, again))

@@ -186,9 +186,11 @@ int going_measure(struct going *g, struct going_part *part, const char *name,
 	TRY(golden_file(g, &golden, err));
 	ctx.work = work;
 	ctx.golden = golden;
+	ctx.seed = r->index + 1;
 	ctx.started = on_started;
 	r->start_digest = xstrdup(intent->hex); /* a start of its own: its announcement names it */
 	r->session = xstrdup(g->session);
+	r->seed = ctx.seed;
 	TRY(workload_rep(&ctx, r, err));
 	exclude(g->env->contract, r);
 	TRY(run_put_evidence(g->env, &r->evidence, err));
@@ -223,6 +225,7 @@ static int one_rep(struct going *g, struct err *err)
 	}
 	TRY(end_rep(g, &intent, &r, err));
 	g->rep_ns = g->rep_ns ? (g->rep_ns + clock_ns() - start) / 2 : clock_ns() - start;
+	r.took_ns = clock_ns() - start;
 	if (g->env->rep)
 		g->env->rep(g->env->arg, &r);
 	*VEC_ADD(l) = r;
@@ -239,26 +242,30 @@ static int64_t cap(const struct going *g)
 	return most;
 }
 
-void going_decide(struct going *g, bool ended, struct verdict *v)
+int going_decide(struct going *g, bool ended, struct verdict *v, struct err *err)
 {
+	TRY(judge_read_told(g->env->ledger, &g->judge, err));
 	verdict_release(v);
 	g->judge.ended = ended;
 	strs_release(&g->judge.mismatches);
 	strs_copy(&g->judge.mismatches, &g->mismatches);
 	judge_decide(&g->judge, v);
+	return 0;
 }
 
 /*
  * What the repetitions by themselves say. Checks that failed or were left out decide in the end,
  * but no repetition makes them better: who goes on in spite of them gets all that are needed.
  */
-static void decide_of_reps(struct going *g, struct verdict *v)
+static int decide_of_reps(struct going *g, struct verdict *v, struct err *err)
 {
 	struct outcomes all = g->judge.outcomes;
+	int rc;
 
 	g->judge.outcomes = (struct outcomes){ 0 };
-	going_decide(g, /* ended= */ false, v);
+	rc = going_decide(g, /* ended= */ false, v, err);
 	g->judge.outcomes = all;
+	return rc;
 }
 
 /* Accepted early, but with fewer good repetitions than a later comparison needs as its bank. */
@@ -274,11 +281,12 @@ static bool bank_too_small(const struct going *g, const struct verdict *v)
 
 int going_repetitions(struct going *g, struct verdict *v, struct err *err)
 {
-	AUTO_FREE char *plan = judge_plan(&g->judge);
+	AUTO_FREE char *plan = NULL;
 
+	TRY(decide_of_reps(g, v, err));
+	plan = judge_plan(&g->judge);
 	if (plan)
 		going_note(g, "%s", plan);
-	decide_of_reps(g, v);
 	g->reps_planned = g->judge.has_bank ? MIN(cap(g), 5)
 					    : MIN(cap(g), MAX(g->env->contract->repeat.runs, 5));
 	while ((!v->final || bank_too_small(g, v)) && (int64_t)g->judge.cand.n < cap(g)) {
@@ -287,7 +295,7 @@ int going_repetitions(struct going *g, struct verdict *v, struct err *err)
 		if ((int64_t)g->judge.cand.n >= g->reps_planned)
 			g->reps_planned = cap(g);
 		TRY(one_rep(g, err));
-		decide_of_reps(g, v);
+		TRY(decide_of_reps(g, v, err));
 	}
 	return 0;
 }

@@ -66,7 +66,10 @@ struct run_env {
 	unsigned layers;        /* bit mask of check layers to do; 0: all */
 	int64_t max_reps;       /* at most so many this time; 0: the contract's cap */
 	const char *new_series; /* reason to start over instead of continuing the series; NULL */
-	bool keep_work;         /* don't remove the scratch folder */
+	/* Held to its objectives alone, for this reason: the accepted run is for something else. NULL:
+	 * compared with it. */
+	const char *first;
+	bool keep_work; /* don't remove the scratch folder */
 };
 
 /* ---- the stack ---- */
@@ -96,9 +99,12 @@ int run_stack_save(const struct run_capture *rc, const char *to, struct stack *r
  *	"hardware/gpus"     a check: that it does not pass stops nothing, and is a note
  *	"ttft.p50"          an objective: meanwhile its limit is `limit`
  *	"pin/driver"        a pin: that it is violated is told, and no more
+ *	"sessions"          that repetitions share a session (a boot of a host) is a note, not a
+ *	                    reason against an acceptance
  * When it ends, or is taken back, what was accepted under it is accepted no longer.
  */
-#define WAIVER_PIN "pin/"
+#define WAIVER_PIN      "pin/"
+#define WAIVER_SESSIONS "sessions"
 enum waiver_state {
 	WAIVER_IN_FORCE,
 	WAIVER_PENDING,
@@ -194,6 +200,15 @@ void staleness_release(struct staleness *s);
 int run_staleness(struct ledger *l, const struct contract *c, const struct acceptance *a,
 		  int64_t now_ms, struct stack *now, struct staleness *ret,
 		  struct err *err) MUST_USE;
+
+/* ---- watching ---- */
+
+struct verdict_watch; /* verdict/verdict.h */
+/* All repetitions of the accepted stack since a, whichever run made them, against those that were
+ * accepted: verdict_watch(). One pass over the ledger. */
+int run_watch(struct ledger *l, const struct contract *c, const struct acceptance *a,
+	      struct verdict_watch *ret, struct err *err) MUST_USE;
+json_t *run_watch_json(const struct verdict_watch *w) MUST_USE;
 
 /* ---- running ---- */
 

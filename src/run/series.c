@@ -11,6 +11,7 @@
 void intent_release(struct intent *i)
 {
 	free(i->new_series);
+	free(i->first);
 	json_decref(i->switches);
 	*i = (struct intent){ 0 };
 }
@@ -35,6 +36,7 @@ static void intent_of(const struct ledger_entry *e, struct intent *i)
 	copy_hex(i->session, json_str_or(e->body, "session", ""));
 	i->as_of = (uint64_t)json_int_or(e->body, "as_of", (int64_t)e->ref.seq);
 	i->new_series = xstrdup(json_str_or(e->body, "new_series", NULL));
+	i->first = xstrdup(json_str_or(e->body, "first", NULL));
 	i->switches = json_incref(json_object_get(e->body, "switches"));
 	for (size_t k = 0; k < json_array_size(looks) && i->n_looks < ARRAY_SIZE(i->looks); k++)
 		i->looks[i->n_looks++] = json_integer_value(json_array_get(looks, k));
@@ -64,6 +66,7 @@ void run_left_release(struct run_left *r)
 struct announced {
 	char leaf[65];
 	int index;
+	int64_t at_ms;
 	bool ended;
 };
 struct reading {
@@ -91,6 +94,7 @@ static int on_rep_result(struct reading *r, const struct ledger_entry *e, struct
 	if (rep_from_json(e->body, rep, err) < 0)
 		return err_wrap(err, "entry %llu", (unsigned long long)e->ref.seq);
 	copy_hex(rep->leaf, e->ref.hex);
+	rep->took_ns = MAX(e->at_ms - a->at_ms, (int64_t)0) * 1000000;
 	a->ended = true;
 	return 0;
 }
@@ -147,6 +151,7 @@ static int on_entry(void *arg, const struct ledger_entry *e, struct err *err)
 
 			copy_hex(a->leaf, e->ref.hex);
 			a->index = (int)json_int_or(e->body, "rep", 0);
+			a->at_ms = e->at_ms;
 		}
 		return 0;
 	}

@@ -250,14 +250,16 @@ static void known_subjects(const struct contract *c, struct strs *ret)
 		strs_add(ret, c->workload_check.objectives.v[i].metric);
 	for (size_t i = 0; i < c->stack.pins.n; i++)
 		strs_addf(ret, WAIVER_PIN "%s", c->stack.pins.v[i].name);
+	strs_add(ret, WAIVER_SESSIONS);
 }
 
 int waiver_valid(const struct contract *c, const char *subject, const char *limit, struct err *err)
 {
 	struct strs known CLEANUP(strs_release) = { 0 };
 	struct limit l;
-	bool pin = str_starts(subject, WAIVER_PIN) &&
-		   pairs_get(&c->stack.pins, subject + strlen(WAIVER_PIN));
+	bool pin = streq(subject, WAIVER_SESSIONS) ||
+		   (str_starts(subject, WAIVER_PIN) &&
+		    pairs_get(&c->stack.pins, subject + strlen(WAIVER_PIN)));
 
 	if (objective_of(c, subject)) {
 		if (!limit) {

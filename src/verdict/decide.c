@@ -61,6 +61,7 @@ void verdict_release(struct verdict *v)
 	reasons_release(&v->reasons);
 	reasons_release(&v->notes);
 	number_list_release(&v->numbers);
+	answers_release(&v->answers);
 	for (size_t i = 0; i < v->trace.n; i++)
 		number_list_release(&v->trace.v[i].numbers);
 	free(v->trace.v);
@@ -97,12 +98,26 @@ static void take_reasons(struct verdict_reasons *to, struct verdict_reasons *fro
 
 static bool is_information(const char *code)
 {
-	static const char *const codes[] = { "small_bank", "outlook",     "same_stack",
-					     "drift",      "look_stands", "texts_agreement" };
+	static const char *const codes[] = { "small_bank",  "outlook",     "same_stack",
+					     "drift",       "look_stands", "texts_agreement",
+					     "items_score", "pairs_loss",  "few_sessions" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		if (streq(code, codes[i]))
 			return true;
+	return false;
+}
+
+/* An open answer that further repetitions sharpen: pairs, texts, items that waver. Plain counts of
+ * flips stay what they are. */
+static bool answers_move(const struct verdict *v)
+{
+	for (size_t i = 0; i < v->answers.n; i++) {
+		const struct verdict_answer *a = &v->answers.v[i];
+
+		if (a->state == ANSWER_OPEN && !streq(a->method, "tango"))
+			return true;
+	}
 	return false;
 }
 
@@ -119,6 +134,8 @@ static bool accepted(const struct series *s, size_t n, struct verdict_reasons *o
 		reasons_release(&v->reasons); /* a later look may see it settle */
 		return false;
 	}
+	if (!last && answers_move(v))
+		return false;
 	for (size_t i = 0; i < open->n; i++)
 		unmeasured |= str_ends(open->v[i].code, "_unmeasured");
 	take_reasons(&v->reasons, open);
@@ -129,7 +146,8 @@ static bool accepted(const struct series *s, size_t n, struct verdict_reasons *o
 	rule_notes(s, v);
 	if (v->first)
 		outlook(s, v);
-	if (n < s->n)
+	note_few_sessions(s, v);
+	if (n < s->n && !v->answers.n)
 		say(&v->notes, "look_stands", NULL,
 		    "decided after %zu repetitions; the %zu made later are not part of it", n,
 		    s->n - n);

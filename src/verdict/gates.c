@@ -142,7 +142,7 @@ bool gate_failed(const struct series *s, size_t n, struct verdict *v)
 /* Nothing to go by must not look like nothing wrong. */
 static bool nothing_decides(const struct verdict_in *in, struct verdict *v)
 {
-	bool limits = false, margins = false;
+	bool limits = false, margins = in->n_items || in->n_texts || in->n_pairs;
 
 	for (size_t k = 0; k < in->n_metrics; k++) {
 		const struct verdict_metric *m = &in->metrics[k];

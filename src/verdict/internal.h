@@ -80,7 +80,10 @@ void rule_notes(const struct series *s, struct verdict *v);
  * spread. */
 double session_p(const struct series *s, size_t metric);
 void rule_sessions(const struct series *s, struct verdict *v);
+/* Of an acceptance: too few sessions for a later change that brings its own. */
+void note_few_sessions(const struct series *s, struct verdict *v);
 
+void answers_release(struct verdict_answers *l);
 /* Correctness (correct.c): false: nothing decided; `open` gets what blocks an acceptance. */
 bool rule_correct(const struct verdict_in *in, struct verdict *v, struct verdict_reasons *open);
 

@@ -142,6 +142,36 @@ static json_t *look(const struct verdict_look *l)
 	return o;
 }
 
+static const char *const answer_methods[] = { "tango", "bootstrap", "agreement", "equal",
+					      "signed_rank" };
+
+static json_t *answer(const struct verdict_answer *x)
+{
+	json_t *o = json_object();
+
+	json_put_str(o, "name", x->name);
+	json_put_str(o, "kind", verdict_answer_kind_name(x->kind));
+	json_put_str(o, "state", verdict_answer_state_name(x->state));
+	json_put_str(o, "method", x->method);
+	json_put_int(o, "n", x->n);
+	json_put_int(o, "lost", x->lost);
+	json_put_int(o, "won", x->won);
+	json_put_int(o, "clusters", x->clusters);
+	json_put(o, "accepted_e9", e9(x->before));
+	json_put(o, "candidate_e9", e9(x->now));
+	json_put(o, "change_e9", e9(x->change));
+	json_put(o, "low_e9", e9(x->low));
+	json_put(o, "high_e9", e9(x->high));
+	json_put(o, "margin_e9", e9(x->margin));
+	json_put(o, "mcnemar_p_e9", e9(x->mcnemar));
+	json_put(o, "rate_accepted_e9", e9(x->rate_own));
+	json_put(o, "rate_candidate_e9", e9(x->rate_now));
+	json_put(o, "log_ratio_e9", e9(x->log_ratio));
+	json_put(o, "log_ratio_se_e9", e9(x->log_ratio_se));
+	json_put_int(o, "needed", x->needed);
+	return o;
+}
+
 json_t *verdict_to_json(const struct verdict *v)
 {
 	json_t *o = json_object(), *a = json_array();
@@ -160,6 +190,11 @@ json_t *verdict_to_json(const struct verdict *v)
 	for (size_t i = 0; i < v->trace.n; i++)
 		(void)json_array_append_new(a, look(&v->trace.v[i]));
 	json_put(o, "trace", a);
+	if (v->answers.n)
+		json_put(o, "answers", json_array());
+	for (size_t i = 0; i < v->answers.n; i++)
+		(void)json_array_append_new(json_object_get(o, "answers"),
+					    answer(&v->answers.v[i]));
 	json_put_int(o, "more", v->more);
 	json_put_bool(o, "more_rejects", v->more_rejects);
 	json_put_bool(o, "futile", v->futile);
@@ -340,6 +375,46 @@ static int get_number(const json_t *o, struct verdict_number *x, struct err *err
 	return 0;
 }
 
+static int get_answer_rates(const json_t *o, struct verdict_answer *x, struct err *err)
+{
+	TRY(get_scaled(o, "mcnemar_p_e9", 1e9, &x->mcnemar, err));
+	TRY(get_scaled(o, "rate_accepted_e9", 1e9, &x->rate_own, err));
+	TRY(get_scaled(o, "rate_candidate_e9", 1e9, &x->rate_now, err));
+	TRY(get_scaled(o, "log_ratio_e9", 1e9, &x->log_ratio, err));
+	return get_scaled(o, "log_ratio_se_e9", 1e9, &x->log_ratio_se, err);
+}
+
+static int get_answer(const json_t *o, struct verdict_answer *x, struct err *err)
+{
+	const char *kinds[ANSWER_PAIRS + 1], *states[ANSWER_UNMEASURED + 1], *name;
+	size_t kind, state, method;
+
+	for (int k = 0; k <= ANSWER_PAIRS; k++)
+		kinds[k] = verdict_answer_kind_name((enum verdict_answer_kind)k);
+	for (int k = 0; k <= ANSWER_UNMEASURED; k++)
+		states[k] = verdict_answer_state_name((enum verdict_answer_state)k);
+	TRY(json_get_str(o, "name", &name, err));
+	x->name = xstrdup(name);
+	TRY(get_name(o, "kind", kinds, ARRAY_SIZE(kinds), &kind, err));
+	TRY(get_name(o, "state", states, ARRAY_SIZE(states), &state, err));
+	TRY(get_name(o, "method", answer_methods, ARRAY_SIZE(answer_methods), &method, err));
+	x->kind = (enum verdict_answer_kind)kind;
+	x->state = (enum verdict_answer_state)state;
+	x->method = answer_methods[method];
+	TRY(get_unsigned(o, "n", &x->n, err));
+	TRY(get_unsigned(o, "lost", &x->lost, err));
+	TRY(get_unsigned(o, "won", &x->won, err));
+	TRY(get_unsigned(o, "clusters", &x->clusters, err));
+	TRY(get_unsigned(o, "needed", &x->needed, err));
+	TRY(get_scaled(o, "accepted_e9", 1e9, &x->before, err));
+	TRY(get_scaled(o, "candidate_e9", 1e9, &x->now, err));
+	TRY(get_scaled(o, "change_e9", 1e9, &x->change, err));
+	TRY(get_scaled(o, "low_e9", 1e9, &x->low, err));
+	TRY(get_scaled(o, "high_e9", 1e9, &x->high, err));
+	TRY(get_scaled(o, "margin_e9", 1e9, &x->margin, err));
+	return get_answer_rates(o, x, err);
+}
+
 static int get_look(const json_t *o, struct verdict_look *l, struct err *err)
 {
 	const json_t *x;
@@ -408,6 +483,8 @@ int verdict_from_json(const json_t *j, struct verdict *ret, struct err *err)
 	}
 	TRY(json_get_arr(j, "trace", &a, err));
 	json_array_foreach(a, i, x) TRY(get_look(x, VEC_ADD(&v.trace), err));
+	a = json_object_get(j, "answers");
+	json_array_foreach(a, i, x) TRY(get_answer(x, VEC_ADD(&v.answers), err));
 	*ret = v;
 	v = (struct verdict){ 0 };
 	return 0;

@@ -72,13 +72,11 @@ static bool same_session(const struct series *s, size_t metric)
 	return one != NULL;
 }
 
-void rule_sessions(const struct series *s, struct verdict *v)
+static void not_spread(const struct series *s, struct verdict *v, struct verdict_reasons *to)
 {
-	const struct verdict_in *in = s->in;
+	const char *code = to == &v->notes ? "sessions_waived" : "sessions_not_spread";
 	bool shares = cand_shares(s);
 
-	if (!in->has_bank || in->interleaved || !in->bank_sessions)
-		return;
 	for (size_t m = 0; m < v->numbers.n; m++) {
 		const struct verdict_number *x = &v->numbers.v[m];
 		size_t g[VERDICT_MAX_BANK], k;
@@ -89,13 +87,13 @@ void rule_sessions(const struct series *s, struct verdict *v)
 		if ((!shares && k == s->n_bank[m]) || same_session(s, m))
 			continue;
 		if (k < 3)
-			say(&v->reasons, "sessions_not_spread", x->name,
-			    "%s: the accepted run has %zu session%s and repetitions share one: "
-			    "run the accepted stack in other sessions (after a reboot, on another "
-			    "node) until it has 3, or both stacks alternately",
-			    x->name, k, k == 1 ? "" : "s");
+			say(to, code, x->name,
+			    "%s: the accepted run has %zu session%s (a boot of a host) and these "
+			    "repetitions share one: what a boot does by itself can't be told from "
+			    "the change; run the accepted stack in %zu more",
+			    x->name, k, k == 1 ? "" : "s", 3 - k);
 		else if (isnan(x->session_p) || x->session_p < 0.05)
-			say(&v->reasons, "sessions_not_spread", x->name,
+			say(to, code, x->name,
 			    isnan(x->session_p)
 				    ? "%s: the candidate's repetitions share a session, and what a "
 				      "session does cannot be told from the accepted run"
@@ -103,4 +101,47 @@ void rule_sessions(const struct series *s, struct verdict *v)
 				      "spread the repetitions, or run both stacks alternately",
 			    x->name);
 	}
+}
+
+void rule_sessions(const struct series *s, struct verdict *v)
+{
+	const struct verdict_in *in = s->in;
+
+	if (!in->has_bank || in->interleaved || !in->bank_sessions)
+		return;
+	not_spread(s, v, in->sessions_waived ? &v->notes : &v->reasons);
+}
+
+static void add_session(const char **seen, size_t *n, const char *one)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (streq(seen[i], one))
+			return;
+	seen[(*n)++] = one;
+}
+
+/* Said while there is time: once the stack has changed, the old one may be hard to boot again. */
+void note_few_sessions(const struct series *s, struct verdict *v)
+{
+	const struct verdict_in *in = s->in;
+	size_t n = 0, most = s->n + (in->has_bank && in->bank_sessions ? in->n_bank : 0);
+	AUTO_FREE const char **seen = xcalloc(most, sizeof(*seen));
+
+	for (size_t i = 0; i < s->n; i++) {
+		const char *one = in->reps[s->first[i]].session;
+
+		if (!one)
+			return; /* not kept, or each its own */
+		add_session(seen, &n, one);
+	}
+	for (size_t i = 0; most > s->n && i < in->n_bank; i++)
+		if (in->bank_sessions[i])
+			add_session(seen, &n, in->bank_sessions[i]);
+	if (n && n < 3)
+		say(&v->notes, "few_sessions", NULL,
+		    "%zu session%s (a boot of a host) so far: a change that needs a reboot can be "
+		    "accepted once the accepted stack was run in 3 ('twice run' after a reboot "
+		    "adds "
+		    "one)",
+		    n, n == 1 ? "" : "s");
 }

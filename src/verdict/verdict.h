@@ -120,11 +120,22 @@ struct verdict_setting {
 };
 
 /* Scored items (a fixed set of questions): Tango's score test of p_now - p_before > -margin at 1 %.
- * Shown below the margin at 1 %: rejected. In between: inconclusive, with the items needed. */
+ * Shown below the margin at 1 %: rejected. In between: inconclusive, with the items needed.
+ * With clusters (items that share a passage; results that differ between repetitions of one stack)
+ * the bounds come from a bootstrap over clusters, and never from fewer than VERDICT_MIN_CLUSTERS;
+ * Tango's bound over clusters is the floor, so that few flips do not look like none. */
+#define VERDICT_MIN_CLUSTERS 30
+struct items_cluster {
+	double sum;     /* of (share right now - share right before) over its items */
+	unsigned items; /* at least 1 */
+};
 struct verdict_items {
 	const char *name;
-	unsigned items, lost, won; /* lost: right before, wrong now; won: the reverse */
-	double margin;             /* absolute: 0.01 is one point */
+	unsigned items, lost, won;            /* lost: right before, wrong now; won: the reverse */
+	double margin;                        /* absolute: 0.01 is one point */
+	double before, now;                   /* shares right, to show; both 0: not given */
+	const struct items_cluster *clusters; /* NULL: the counts above decide */
+	size_t n_clusters;
 };
 
 /* Generated texts with fixed sampling against the accepted stack's agreement with itself. */
@@ -134,6 +145,16 @@ struct verdict_texts {
 	size_t n_prompts;
 	double margin;  /* 0.02: two points of agreement */
 	bool invariant; /* the engine claims batch invariance: any difference is a wrong result */
+};
+
+/* Losses at a fixed step, paired by seed: exact signed-rank bounds at 99 % of the differences of w,
+ * so seven pairs are the fewest that can say anything. */
+struct verdict_pairs {
+	const char *name;
+	enum direction dir;
+	const double *bank, *cand; /* values > 0; n of each */
+	size_t n;
+	double margin; /* relative: 0.01 */
 };
 
 struct verdict_in {
@@ -151,6 +172,9 @@ struct verdict_in {
 	size_t n_items;
 	const struct verdict_texts *texts;
 	size_t n_texts;
+	const struct verdict_pairs *pairs;
+	size_t n_pairs;
+	bool sessions_waived; /* what sessions do is known to matter little: a note instead */
 	const struct verdict_metric *metrics;
 	size_t n_metrics;
 	const struct verdict_rep *reps; /* candidate, in the order they were announced */
@@ -217,6 +241,33 @@ struct verdict_numbers {
 	size_t n, room;
 };
 
+/* Scored items, generated texts, losses by seed: what was seen, and what it says. Changes are
+ * signed so that below 0 is worse; NAN: none. */
+enum verdict_answer_kind { ANSWER_ITEMS, ANSWER_TEXTS, ANSWER_PAIRS };
+enum verdict_answer_state { ANSWER_HELD, ANSWER_WORSE, ANSWER_OPEN, ANSWER_UNMEASURED };
+const char *verdict_answer_kind_name(enum verdict_answer_kind k);   /* "items" "texts" "pairs" */
+const char *verdict_answer_state_name(enum verdict_answer_state s); /* "held" "worse" "open" ... */
+struct verdict_answer {
+	char *name;
+	enum verdict_answer_kind kind;
+	enum verdict_answer_state state;
+	const char *method; /* "tango", "bootstrap", "agreement", "equal", "signed_rank" */
+	unsigned n;         /* items, prompts, pairs */
+	unsigned lost, won; /* items that flipped */
+	unsigned clusters;
+	double before, now;        /* shares right; agreement with itself, with the other */
+	double change, low, high;  /* one-sided 99 % bounds each */
+	double margin;             /* of the change, positive */
+	double mcnemar;            /* p, shown only */
+	double rate_own, rate_now; /* divergences a token: with itself, across */
+	double log_ratio, log_ratio_se;
+	unsigned needed; /* items (clusters, pairs) that would likely decide; 0: not to be told */
+};
+struct verdict_answers {
+	struct verdict_answer *v;
+	size_t n, room;
+};
+
 /* One look at the series: what was seen, and whether it decided. */
 struct verdict_look {
 	unsigned look, failed;
@@ -236,16 +287,16 @@ struct verdict_reasons {
 
 /*
  * Codes of reasons: baseline_void, other_contract, other_workload, other_schedule,
- * effective_differs,
- * effective_unknown, nothing_decides, check_failed, check_skipped, check_error, check_doubtful,
- * items_worse,
- * items_unmeasured, items_undecided, texts_worse, texts_differ, texts_unmeasured, texts_undecided,
- * repetition_failed, not_measured, bank_too_small, objective_missed, regressed, gross_regression,
- * not_repeatable, sessions_not_spread, cap_reached, too_few, too_few_for_first, not_yet.
- * Codes of notes: note, check_not_passed, repetition_excluded, worse_inside_margin, noisier,
- * much_better, session_effect, no_margin; and, for information only (they don't turn accepted into
- * accepted with
- * note): small_bank, outlook, same_stack, drift, look_stands, texts_agreement.
+ * effective_differs, effective_unknown, nothing_decides, check_failed, check_skipped, check_error,
+ * check_doubtful, items_worse, items_unmeasured, items_undecided, pairs_worse, pairs_unmeasured,
+ * pairs_undecided, texts_worse, texts_differ, texts_unmeasured, texts_undecided,
+ * repetition_failed, not_measured, bank_too_small, objective_missed, regressed,
+ * gross_regression, not_repeatable, sessions_not_spread, cap_reached, too_few,
+ * too_few_for_first, not_yet.
+ * Codes of notes: note, sessions_waived, check_not_passed, repetition_excluded,
+ * worse_inside_margin, noisier, much_better, session_effect, no_margin; and, for information only
+ * (they don't turn accepted into accepted with note): small_bank, few_sessions, outlook,
+ * same_stack, drift, look_stands, texts_agreement, items_score, pairs_loss.
  */
 struct verdict {
 	enum verdict_kind kind;
@@ -256,6 +307,7 @@ struct verdict {
 	size_t n_bank;
 	struct verdict_reasons reasons, notes;
 	struct verdict_numbers numbers; /* at `look`, or of all so far */
+	struct verdict_answers answers;
 	struct {
 		struct verdict_look *v;
 		size_t n, room;
@@ -279,6 +331,39 @@ struct verdict_expect {
 	unsigned likely, cap;
 };
 void verdict_expect(const struct verdict_in *in, struct verdict_expect *ret);
+
+/* ---- watching ---- */
+
+/*
+ * All repetitions of the accepted stack since it was accepted, however many: in->reps and cand, in
+ * their order; bank: those that a person accepted, never later ones. E is evidence that may be
+ * looked at after every repetition; at VERDICT_ALARM it asks for a run, and never decides.
+ * Shift of a metric: t mixture of w above the upper 99 % bound of the accepted mean. Bad starts
+ * (failed, or over a limit): Beta mixture against VERDICT_BAD_SHARE.
+ */
+#define VERDICT_ALARM     100.0
+#define VERDICT_BAD_SHARE 0.10
+struct verdict_watched {
+	char *name;
+	bool abs_scale, alarm;
+	size_t n_bank, n; /* values on both sides */
+	double shift;     /* mean worseness against the accepted mean; NAN: nothing to say */
+	double log_e;
+	size_t moved; /* of 20 or more values, bank first: so many before it looks as if it had
+			 moved; 0: not */
+};
+struct verdict_watch {
+	struct verdict_watched *v; /* each metric with a margin or a limit */
+	size_t n, room;
+	unsigned reps, bad;
+	double bad_log_e;
+	bool alarm;
+};
+void verdict_watch(const struct verdict_in *in, struct verdict_watch *ret);
+void verdict_watch_release(struct verdict_watch *w);
+
+/* How many items decide a margin: said before the first repetition. Caller frees. */
+char *verdict_items_plan(const char *name, unsigned items, double margin) MUST_USE;
 
 /* For records: integers (statistics x 10^9 in *_e9, values in the unit's scale), "inf" as text,
  * null

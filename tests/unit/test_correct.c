@@ -94,6 +94,7 @@ static enum verdict_kind judged(double own, double away, double margin, bool inv
 	scene(&s, 1, 3, true);
 	s.in.texts = &t;
 	s.in.n_texts = 1;
+	s.in.ended = true; /* more repetitions would sharpen it */
 	verdict_decide(&s.in, &v);
 	CHECK_STR(first_code(&v), code);
 	return v.kind;
@@ -108,6 +109,85 @@ static void texts_are_held_against_the_own_agreement(void)
 	/* "Batch invariant" makes one difference a wrong result. */
 	CHECK_INT(judged(0, 0, 0.02, true, ""), VERDICT_ACCEPTED);
 	CHECK_INT(judged(0, 0.02, 0.5, true, "texts_differ"), VERDICT_REJECTED);
+}
+
+static struct items_cluster flips[400];
+
+/* Clusters of five items; in the first `lost` of them one item is lost. */
+static void clustered(struct scene *s, size_t n, size_t lost, struct verdict_items *x)
+{
+	for (size_t i = 0; i < n; i++)
+		flips[i] = (struct items_cluster){ i < lost ? -1 : 0, 5 };
+	scored(s, (unsigned)(5 * n), (unsigned)lost, 0, x);
+	x->clusters = flips;
+	x->n_clusters = n;
+	x->margin = 0.02;
+	s->in.ended = true;
+}
+
+static void clusters_are_what_is_drawn(void)
+{
+	static const struct {
+		size_t n, lost;
+		enum verdict_answer_state want;
+	} t[] = { { 400, 0, ANSWER_HELD },    { 400, 4, ANSWER_HELD }, { 400, 30, ANSWER_OPEN },
+		  { 400, 200, ANSWER_WORSE }, { 29, 0, ANSWER_OPEN },  { 29, 29, ANSWER_OPEN } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		struct verdict v CLEANUP(verdict_release) = { 0 };
+		struct verdict_items x;
+		struct scene s;
+
+		clustered(&s, t[i].n, t[i].lost, &x);
+		verdict_decide(&s.in, &v);
+		printf("# %zu of %zu: %.4f in [%.4f, %.4f]\n", t[i].lost, t[i].n,
+		       v.answers.v[0].change, v.answers.v[0].low, v.answers.v[0].high);
+		CHECK_INT(v.answers.v[0].state, t[i].want);
+		CHECK_STR(v.answers.v[0].method, "bootstrap");
+		CHECK(v.answers.v[0].low <= v.answers.v[0].change);
+		CHECK(v.answers.v[0].high >= v.answers.v[0].change);
+		CHECK_INT(v.kind, t[i].want == ANSWER_HELD    ? VERDICT_ACCEPTED
+				  : t[i].want == ANSWER_WORSE ? VERDICT_REJECTED
+							      : VERDICT_INCONCLUSIVE);
+	}
+}
+
+static enum verdict_kind losses(size_t n, double factor, enum verdict_answer_state want)
+{
+	static const double was[9] = { 2.1, 2.4, 2.2, 2.3, 2.5, 2.0, 2.6, 2.15, 2.35 };
+	double is[9];
+	struct verdict v CLEANUP(verdict_release) = { 0 };
+	struct verdict_pairs x = { "loss_at.100", LOWER_IS_BETTER, was, is, n, 0.01 };
+	struct scene s;
+
+	for (size_t i = 0; i < n; i++)
+		is[i] = was[i] * factor * (1 + 0.0005 * (double)(i % 3));
+	scene(&s, 1, 3, true);
+	s.in.pairs = &x;
+	s.in.n_pairs = 1;
+	s.in.ended = true;
+	verdict_decide(&s.in, &v);
+	CHECK_INT(v.answers.v[0].state, want);
+	return v.kind;
+}
+
+/* Seeds differ by a quarter, and a change of 2 % is seen all the same. */
+static void losses_are_paired_by_seed(void)
+{
+	CHECK_INT(losses(8, 1, ANSWER_HELD), VERDICT_ACCEPTED);
+	CHECK_INT(losses(8, 1.02, ANSWER_WORSE), VERDICT_REJECTED);
+	CHECK_INT(losses(6, 1, ANSWER_OPEN), VERDICT_INCONCLUSIVE);
+	CHECK_INT(losses(6, 1.02, ANSWER_OPEN), VERDICT_INCONCLUSIVE);
+	CHECK_INT(losses(8, 1.0097, ANSWER_OPEN), VERDICT_INCONCLUSIVE);
+	CHECK_INT(losses(0, 1, ANSWER_UNMEASURED), VERDICT_NO_RESULT);
+}
+
+static void it_is_said_how_many_items_decide(void)
+{
+	AUTO_FREE char *text = verdict_items_plan("mmlu", 1319, 0.01);
+
+	CHECK_HAS(text, "1319 items decide a margin of 1 points when up to 0.84 % of them flip");
+	CHECK_HAS(text, "with 6 % flipping it takes 9463");
 }
 
 static void texts_that_nobody_compared_are_no_result(void)
@@ -131,6 +211,7 @@ static void texts_that_nobody_compared_are_no_result(void)
 }
 
 TEST_MAIN(TEST(a_score_is_accepted_rejected_or_open),
-	  TEST(a_regression_speaks_before_an_open_score),
+	  TEST(a_regression_speaks_before_an_open_score), TEST(clusters_are_what_is_drawn),
+	  TEST(losses_are_paired_by_seed), TEST(it_is_said_how_many_items_decide),
 	  TEST(texts_are_held_against_the_own_agreement),
 	  TEST(texts_that_nobody_compared_are_no_result))

@@ -26,7 +26,7 @@ static void one_session_against_another_is_at_best_inconclusive(void)
 	CHECK(v.final);
 	CHECK_INT(v.kind, VERDICT_INCONCLUSIVE);
 	CHECK_STR(first_code(&v), "sessions_not_spread");
-	CHECK_HAS(v.reasons.v[0].text, "1 session and");
+	CHECK_HAS(v.reasons.v[0].text, "1 session (a boot of a host)");
 	sessions(&s, two, "z");
 	verdict_release(&v);
 	verdict_decide(&s.in, &v);

@@ -114,6 +114,25 @@ static void numbers(const struct outcome *o, const struct proc_done *done, struc
 			 (double)done->max_rss_bytes);
 }
 
+/* Items, texts and settings that its output or its files tell. */
+static int tell(const struct check_ctx *ctx, const struct command_spec *c,
+		const struct proc_done *done, struct rep *r, struct err *err)
+{
+	struct pairs values CLEANUP(pairs_release) = { 0 };
+	AUTO_FREE char *cwd = NULL;
+	AUTO_FREE char *log = ctx_path(ctx, "stderr.txt");
+
+	TRY(ctx_values(ctx, 0, &values, err));
+	TRY(contract_expand(c->cwd, &values, &cwd, err));
+	return told_collect(ctx,
+			    &(struct told){ .out = sv_str(&done->out),
+					    .out_cut = done->out_cut,
+					    .log = log,
+					    .cwd = cwd,
+					    .values = &values },
+			    r, err);
+}
+
 int workload_command(const struct check_ctx *ctx, struct rep *r, struct err *err)
 {
 	const struct command_spec *c = &ctx->contract->workload_check.command;
@@ -134,7 +153,13 @@ int workload_command(const struct check_ctx *ctx, struct rep *r, struct err *err
 		r->state = REP_FAILED;
 		r->reason = xstrdup(o->reason);
 	}
+	if (r->state == REP_OK)
+		TRY(tell(ctx, c, &done, r, err));
+	o = &r->outcomes.v[0]; /* the list may have moved */
 	/* What a repetition rests on is kept with it. */
+	for (size_t i = 0; i < r->evidence.n; i++)
+		*VEC_ADD(&o->evidence) = r->evidence.v[i];
+	free(r->evidence.v);
 	r->evidence = o->evidence;
 	o->evidence = (struct evidences){ 0 };
 	watch_end(ctx, &w, self_cpu_ns() - own0, r); /* may add an outcome: o is gone then */

@@ -157,6 +157,33 @@ static int keep_page(const struct check_ctx *ctx, const struct server *s, const 
 	return status == 200 ? keep_text(ctx, &r->evidence, label, sv_str(&body), err) : 0;
 }
 
+/* What was asked for, in which order and when: candidates must be asked the same. */
+static void work_of(const struct load_result *res, struct rep *r)
+{
+	AUTO_FREE char *text = xasprintf("%s %s", res->prompts_digest, res->schedule_digest);
+	char hex[65];
+
+	sha256_hex(text, strlen(text), hex);
+	free(r->work);
+	r->work = xstrdup(hex);
+}
+
+static int tell(const struct check_ctx *ctx, const struct server *s, const struct load_result *res,
+		struct rep *r, struct err *err)
+{
+	AUTO_FREE char *page = ctx_path(ctx, "metrics-after.txt");
+	AUTO_FREE char *cwd = NULL;
+
+	TRY(contract_expand(ctx->contract->workload_check.serve.cwd, &s->values, &cwd, err));
+	return told_collect(ctx,
+			    &(struct told){ .log = s->log,
+					    .metrics = page,
+					    .cwd = cwd,
+					    .values = &s->values,
+					    .load = res },
+			    r, err);
+}
+
 static int measure(const struct check_ctx *ctx, struct server *s, struct rep *r, struct err *err)
 {
 	struct load_result res CLEANUP(load_result_release) = { 0 };
@@ -168,7 +195,8 @@ static int measure(const struct check_ctx *ctx, struct server *s, struct rep *r,
 	TRY(metrics(ctx, &res, r, err));
 	TRY(keep_result(ctx, r, &res, err));
 	judge_load(&res, r);
-	return 0;
+	work_of(&res, r);
+	return r->state == REP_OK ? tell(ctx, s, &res, r, err) : 0;
 }
 
 /* Ends the server and says how that went. */

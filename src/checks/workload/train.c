@@ -332,6 +332,78 @@ static void judge(const struct check_ctx *ctx, const struct train_run *run, bool
 	}
 }
 
+/* Losses at the steps that the contract names; one that was not reported has no number. */
+static void losses_at(const struct train_spec *t, const struct train_stream *s, struct rep *r)
+{
+	for (size_t k = 0; k < t->loss_at.steps.n; k++) {
+		AUTO_FREE char *name = xasprintf("loss_at.%lld", (long long)t->loss_at.steps.v[k]);
+		double loss = NAN;
+
+		for (size_t i = 0; i < s->n; i++)
+			if (s->v[i].step == t->loss_at.steps.v[k] && !isnan(s->v[i].loss))
+				loss = s->v[i].loss;
+		add(r, name, UNIT_NONE, LOWER_IS_BETTER, loss);
+	}
+}
+
+/* Every evaluation is looked at, not only the last: one that is worse than the best before it by
+ * more than the set size is a finding, though the target may have been reached later. */
+static void evaluations(const struct check_ctx *ctx, const struct train_stream *s, struct rep *r)
+{
+	const struct train_spec *t = &ctx->contract->workload_check.train;
+	const struct named_limit *target = &t->target.v[0];
+	bool lower = target->limit.op == LIMIT_LE || target->limit.op == LIMIT_LT;
+	double best = NAN, worst = 0, from = 0, to = 0;
+	int64_t at = 0;
+	struct outcome *o;
+
+	losses_at(t, s, r);
+	for (size_t i = 0; i < s->n; i++) {
+		double v = s->v[i].eval, back;
+
+		if (isnan(v))
+			continue;
+		back = isnan(best) || best == 0 ? 0 : (lower ? v - best : best - v) / fabs(best);
+		if (back > worst) {
+			worst = back;
+			from = best;
+			to = v;
+			at = s->v[i].step;
+		}
+		if (isnan(best) || (lower ? v < best : v > best))
+			best = v;
+	}
+	if (isnan(best))
+		return;
+	add(r, "eval_jump", UNIT_RATIO, LOWER_IS_BETTER, worst);
+	if (!(worst > t->jump))
+		return;
+	o = VEC_ADD(&r->outcomes);
+	o->check = xstrdup("workload/evaluations");
+	o->layer = LAYER_WORKLOAD;
+	ends(o, RESULT_DOUBTFUL,
+	     "%s went from %.4g back to %.4g at step %lld (%.0f %%, more than %.3g %%)",
+	     target->name, from, to, (long long)at, 100 * worst, 100 * t->jump);
+}
+
+static int tell(const struct check_ctx *ctx, const struct train_run *run, struct rep *r,
+		struct err *err)
+{
+	struct pairs values CLEANUP(pairs_release) = { 0 };
+	AUTO_FREE char *cwd = NULL;
+	AUTO_FREE char *log = ctx_path(ctx, "train.stderr");
+
+	TRY(ctx_values(ctx, 0, &values, err));
+	TRY(contract_expand(ctx->contract->workload_check.train.cwd, &values, &cwd, err));
+	return told_collect(ctx,
+			    &(struct told){ .out = sv_str(&run->done.out),
+					    .out_cut = run->done.out_cut,
+					    .log = log,
+					    .cwd = cwd,
+					    .values = &values },
+			    r, err);
+}
+
 int workload_train(const struct check_ctx *ctx, struct rep *r, struct err *err)
 {
 	struct train_run run CLEANUP(train_run_release) = { 0 };
@@ -364,6 +436,9 @@ int workload_train(const struct check_ctx *ctx, struct rep *r, struct err *err)
 	add(r, "cpu_time", UNIT_NS, LOWER_IS_BETTER, (double)(run.done.user_ns + run.done.sys_ns));
 	add(r, "peak_rss", UNIT_BYTES, LOWER_IS_BETTER, (double)run.done.max_rss_bytes);
 	judge(ctx, &run, reached_it, r);
+	evaluations(ctx, &run.stream, r);
+	if (r->state == REP_OK)
+		TRY(tell(ctx, &run, r, err));
 	watch_end(ctx, &w, self_cpu_ns() - own0, r);
 	return 0;
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of the text of `twice why`, out of its JSON. */
+#pragma once
+
+#include "base/json.h"
+
+/* A metric of the decision in its own unit, with its repetitions drawn on one scale. */
+void why_metric(const json_t *reps, const json_t *number, struct str *out);
+/* One of decision.answers. */
+void why_answer(const json_t *answer, struct str *out);
+/* What would change the verdict, and what to do, for each reason. */
+void why_next(const json_t *decision, struct str *out);
+bool why_code_known(const char *code); /* every code of a reason has a word in why_next */
