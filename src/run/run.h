@@ -66,7 +66,7 @@ struct run_env {
 	unsigned layers;        /* bit mask of check layers to do; 0: all */
 	int64_t max_reps;       /* at most so many this time; 0: the contract's cap */
 	const char *new_series; /* reason to start over instead of continuing the series; NULL */
-	/* Held to its objectives alone, for this reason: the accepted run is for something else. NULL:
+	/* Held to its objectives alone, for this reason: what was accepted is another thing. NULL:
 	 * compared with it. */
 	const char *first;
 	bool keep_work; /* don't remove the scratch folder */

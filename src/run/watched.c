@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the repetitions since an acceptance say, however many there are and whoever looks how often. */
+/* What the repetitions since an acceptance say, however many there are and however often one looks.
+ */
 #include "run/internal.h"
 
 #include "base/err.h"
