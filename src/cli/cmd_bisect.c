@@ -73,6 +73,12 @@ static int bisect_run(struct cli *cli, const void *conf, json_t *v, struct err *
 	struct run_env env = { 0 };
 	int exit_code;
 
+	if (c->restore && (c->dry_run || c->factorial || c->again))
+		return bail(err, ERR_USAGE,
+			    "--restore only puts back: no --dry-run, --factorial or "
+			    "--again beside it");
+	if (c->factorial && c->never.n)
+		return bail(err, ERR_USAGE, "--factorial tries all four: no --never beside it");
 	if (c->factorial) {
 		TRY(two_of(c->factorial, &two, err));
 		b.a = two.v[0];

@@ -349,6 +349,8 @@ static int read_never(const char *text, struct question *q, struct err *err)
 		key = sv_dup(name);
 		if (question_find(q, key, &i, err) < 0)
 			return err_wrap(err, "--never");
+		if (n.mask >> i & 1)
+			return bail(err, ERR_USAGE, "--never: '%s' names '%s' twice", text, key);
 		n.mask |= UINT32_C(1) << i;
 		if (sv_is(word, "new"))
 			n.value |= UINT32_C(1) << i;

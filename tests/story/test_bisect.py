@@ -243,6 +243,12 @@ def test_what_cannot_run_is_left_out():
     code, _, err = q.call('bisect', '--never', 'blas=maybe')
     tap.equal(code, 64)
     tap.has(err, 'NAME=old or NAME=new')
+    for args, text in ((('--never', 'blas=new,blas=old'), 'twice'),
+                       (('--never', 'blas=new', '--factorial', 'blas,flag'), 'no --never'),
+                       (('--restore', '--dry-run'), 'only puts back')):
+        code, _, err = q.call('bisect', *args)
+        tap.equal(code, 64)
+        tap.has(err, text)
 
     # A version that can't be installed any more.
     q = Five(law('flag'))
