@@ -74,11 +74,13 @@ bench: ## measure our own speed
 	@$(QUIET_NINJA) $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose --num-processes 1
 
-bench-load: ## goals of the load engine, against other clients, interleaved
+bench-load: ## goals of the load engine, then beside GuideLLM and vLLM's client (PEERS=no: without)
 	@tools/setup bench
 	@tools/configure $(BUILD) $(MESON_OPTIONS)
 	@$(QUIET_NINJA) $(BUILD)
 	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose --num-processes 1 load
+	@[ "$(PEERS)" = no ] || python3 bench/peers.py $(BUILD)/src/cli/twice \
+		$(BUILD)/tests/fake/fake-server --out $(BUILD)/load-peers.md
 
 bench-ledger: ## goals of the ledger, and the program on a ledger of a million entries
 	@tools/setup test
