@@ -31,14 +31,74 @@ static void say_seen(struct scene *s, const struct diagnose_seen *x)
 		strs_addf(r, "%s is %.1f %% worse than accepted", x->name, 100 * x->by);
 }
 
+/*
+ * A load run has dozens of numbers of the same few things (ttft.p50, ttft.mean.all, ...): of those
+ * that decide nothing one stands for each thing, and the controls share a line.
+ */
+enum { FEW = 12, MOST_WORSE = 4, MOST_CONTROLS = 6 };
+
+static struct sv thing_of(const char *name)
+{
+	return (struct sv){ name, strcspn(name, ".") };
+}
+
+static bool same_thing(const char *a, const char *b)
+{
+	return sv_eq(thing_of(a), thing_of(b));
+}
+
+/* Has an earlier number of this kind, or any that decides, said it of the same thing? */
+static bool said_of_thing(const struct scene *s, size_t at)
+{
+	const struct diagnose_seen *v = s->in->seen, *x = &v[at];
+
+	for (size_t i = 0; i < s->in->n_seen; i++) {
+		bool before = v[i].decides || i < at;
+
+		if (i != at && before && v[i].moved == x->moved && same_thing(v[i].name, x->name))
+			return true;
+	}
+	return x->moved == MOVED_WORSE && said_by_verdict(s, x->name);
+}
+
+static void say_many(struct scene *s)
+{
+	struct str controls CLEANUP(str_release) = { 0 };
+	size_t worse = 0, kept = 0;
+
+	for (size_t i = 0; i < s->in->n_seen; i++)
+		if (s->in->seen[i].decides || s->in->seen[i].equal || s->in->seen[i].counted)
+			say_seen(s, &s->in->seen[i]);
+	for (size_t i = 0; i < s->in->n_seen; i++) {
+		const struct diagnose_seen *x = &s->in->seen[i];
+
+		if (x->decides || x->equal || x->counted || said_of_thing(s, i))
+			continue;
+		if (x->moved == MOVED_WORSE && worse++ < MOST_WORSE)
+			say_seen(s, x);
+		if (x->moved == MOVED_NOT && kept++ < MOST_CONTROLS)
+			str_addf(&controls, "%s%.*s", controls.n ? ", " : "",
+				 (int)thing_of(x->name).n, x->name);
+	}
+	if (worse > MOST_WORSE)
+		strs_addf(&s->d->reasons, "and %zu more are worse", worse - MOST_WORSE);
+	if (kept > MOST_CONTROLS)
+		str_addf(&controls, " and %zu more", kept - MOST_CONTROLS);
+	if (kept)
+		strs_addf(&s->d->reasons, "unchanged (controls): %s", str_text(&controls));
+}
+
 /* Everything that the evidence says, before any cause. */
 void words_evidence(struct scene *s)
 {
 	const struct diagnose_sign *g = scene_best_sign(s);
 	struct strs *r = &s->d->reasons;
 
-	for (size_t i = 0; i < s->in->n_seen; i++)
-		say_seen(s, &s->in->seen[i]);
+	if (s->in->n_seen > FEW)
+		say_many(s);
+	else
+		for (size_t i = 0; i < s->in->n_seen; i++)
+			say_seen(s, &s->in->seen[i]);
 	if (s->kernel)
 		strs_addf(r, "one kernel carries the added time: %s%s%s", s->kernel,
 			  s->kernel_owner ? ", of " : "", s->kernel_owner ? s->kernel_owner : "");

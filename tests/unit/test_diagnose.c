@@ -131,6 +131,55 @@ static void what_came_together_is_one_suspect(void)
 	CHECK_INT(s.d.confidence, DIAGNOSIS_MEDIUM);
 }
 
-TEST_MAIN(TEST(whatever_changed_alone_is_a_suspect), TEST(what_came_together_is_one_suspect),
-	  TEST(the_only_change_is_the_suspect), TEST(without_a_change_it_is_undetermined),
-	  TEST(the_symptom_ranks_the_layers), TEST(wrong_answers_are_not_called_slow))
+static unsigned reasons_with(const struct diagnosis *d, const char *part)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->reasons.n; i++)
+		n += strstr(d->reasons.v[i], part) != NULL;
+	return n;
+}
+
+/* A load run's dozens of numbers: what decides is said, of the rest one for each thing. */
+static void many_numbers_take_few_lines(void)
+{
+	static const char *const worse[] = { "e2e.p50", "e2e.p95.all", "ttft.mean", "ttft.p99",
+					     "itl.p50", "tpot.p50",    "queue.p50", "wait.p50",
+					     "busbw.1", "busbw.2" };
+	static const char *const same[] = { "throughput", "throughput.steady",
+					    "goodput",    "ready_time",
+					    "peak_rss",   "ranks",
+					    "cpus",       "x.a",
+					    "y.b" };
+	struct diagnose_seen seen[32] = {
+		{ .name = "ttft.p95", .moved = MOVED_WORSE, .by = 0.5, .decides = true }
+	};
+	struct scene s CLEANUP(scene_release) = { 0 };
+	struct diagnose_in in = { .changes = &s.changes, .verdict = &s.v, .seen = seen };
+	size_t n = 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(worse); i++)
+		seen[n++] =
+			(struct diagnose_seen){ .name = worse[i], .moved = MOVED_WORSE, .by = 0.3 };
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
+		seen[n++] = (struct diagnose_seen){ .name = same[i], .moved = MOVED_NOT };
+	in.n_seen = n;
+	change(&s, CL_KERNELLIB, "blas", "openblas", "reference");
+	s.v.kind = VERDICT_REJECTED;
+	stack_diff(&s.a, &s.b, &s.changes);
+	diagnose(&in, &s.d);
+	CHECK_INT(reasons_with(&s.d, "ttft.p95 is 50.0 % worse"), 1);
+	CHECK_INT(reasons_with(&s.d, "ttft.mean"), 0); /* the same thing as what decides */
+	CHECK_INT(reasons_with(&s.d, "e2e.p50 is 30.0 % worse"), 1);
+	CHECK_INT(reasons_with(&s.d, "e2e.p95.all"), 0);
+	CHECK_INT(reasons_with(&s.d, "% worse than accepted"), 5);
+	CHECK_INT(reasons_with(&s.d, "and 2 more are worse"), 1); /* wait, busbw */
+	CHECK_INT(reasons_with(&s.d, "unchanged (controls): throughput, goodput, ready_time, "
+				     "peak_rss, ranks, cpus and 2 more"),
+		  1);
+}
+
+TEST_MAIN(TEST(many_numbers_take_few_lines), TEST(whatever_changed_alone_is_a_suspect),
+	  TEST(what_came_together_is_one_suspect), TEST(the_only_change_is_the_suspect),
+	  TEST(without_a_change_it_is_undetermined), TEST(the_symptom_ranks_the_layers),
+	  TEST(wrong_answers_are_not_called_slow))
