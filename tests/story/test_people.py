@@ -239,6 +239,33 @@ def test_a_waiver_that_too_few_signed_does_nothing():
     tap.equal(q.json('run')['verdict'], 'accepted_with_note')
 
 
+def elsewhere(q, *args):
+    """(exit code, JSON) of the program on a machine of another name: another session."""
+    line = 'hostname elsewhere && exec "$@"'
+    p = subprocess.run(['unshare', '--user', '--map-root-user', '--uts', 'sh', '-c', line, 'sh', quick.BIN,
+                        *args, '--json'], cwd=q.dir, env=q.env(), capture_output=True, text=True,
+                       stdin=subprocess.DEVNULL, check=False)
+    return p.returncode, json.loads(p.stdout)
+
+
+def test_a_changed_session_can_be_waived_and_is_named():
+    if subprocess.run(['unshare', '--user', '--map-root-user', '--uts', 'hostname', 'elsewhere'],
+                      capture_output=True, check=False).returncode:
+        tap.skip('no other host name can be had here')
+    q = quick.Quick()
+    q.accepted()
+    q.write('speed', '101\n')
+    code, v = elsewhere(q, 'run')
+    tap.equal((code, v['verdict']), (2, 'inconclusive'))
+    tap.true('sessions_not_spread' in [r['code'] for r in v['body']['decision']['reasons']], v)
+    q.json('waive', 'sessions', *WAIVE, '30 days')
+    code, v = elsewhere(q, 'run')
+    tap.equal((code, v['verdict']), (0, 'accepted_with_note'))
+    tap.true('sessions' in json.dumps(v['body']['decision']['notes']), v)
+    tap.equal(len(v['body']['waivers']), 1)
+    q.json('verify', '--recompute')
+
+
 def test_a_waived_pin_is_told():
     q = quick.Quick()
     with open(q.path('twice.yaml'), encoding='utf-8') as f:
