@@ -38,19 +38,30 @@ void judge_told_release(struct judge_told *l)
 	*l = (struct judge_told){ 0 };
 }
 
-static int read_one(struct ledger *l, const struct rep *r, const char *list, const char *name,
-		    struct item_results *items, struct item_texts *texts, struct err *err)
+/* Where it is read from, and how many pieces may be gone: counted, or NULL: none. */
+struct told_source {
+	struct ledger *ledger;
+	size_t *lost;
+};
+
+static int read_one(const struct told_source *from, const struct rep *r, const char *list,
+		    const char *name, struct item_results *items, struct item_texts *texts,
+		    struct err *err)
 {
 	AUTO_FREE char *label = xasprintf("%s.%s.jsonl", list, name);
 	AUTO_FREE char *text = NULL;
 	size_t n;
 
-	if (run_evidence_text(l, &r->evidence, label, &text, &n, err) < 0) {
+	if (run_evidence_text(from->ledger, &r->evidence, label, &text, &n, err) < 0) {
 		/* It was not told; that has an outcome of its own. Evidence that is named and gone
 		 * is another thing. */
-		for (size_t i = 0; i < r->evidence.n; i++)
-			if (streq(r->evidence.v[i].label, label))
+		for (size_t i = 0; i < r->evidence.n; i++) {
+			if (!streq(r->evidence.v[i].label, label))
+				continue;
+			if (!from->lost || err->code != ERR_NOT_FOUND)
 				return err_wrap(err, "'%s'", label);
+			++*from->lost;
+		}
 		err_clear(err);
 		return 0;
 	}
@@ -58,8 +69,8 @@ static int read_one(struct ledger *l, const struct rep *r, const char *list, con
 		     : texts_read((struct sv){ text, n }, &item_keys_kept, texts, err);
 }
 
-static int read_rep(struct ledger *l, const struct workload_check *k, const struct rep *r,
-		    struct rep_told *t, struct err *err)
+static int read_rep(const struct told_source *l, const struct workload_check *k,
+		    const struct rep *r, struct rep_told *t, struct err *err)
 {
 	t->n_items = k->items.n;
 	t->n_texts = k->texts.n;
@@ -74,22 +85,23 @@ static int read_rep(struct ledger *l, const struct workload_check *k, const stru
 	return 0;
 }
 
-static int read_arm(struct ledger *l, const struct workload_check *k, const struct reps *reps,
-		    struct judge_told *told, struct err *err)
+static int read_arm(const struct told_source *l, const struct workload_check *k,
+		    const struct reps *reps, struct judge_told *told, struct err *err)
 {
 	for (size_t i = told->n; i < reps->n; i++)
 		TRY(read_rep(l, k, &reps->v[i], VEC_ADD(told), err));
 	return 0;
 }
 
-int judge_read_told(struct ledger *l, struct judge *j, struct err *err)
+int judge_read_told(struct ledger *l, struct judge *j, size_t *lost, struct err *err)
 {
 	const struct workload_check *k = &j->contract->workload_check;
+	struct told_source from = { l, lost };
 
 	if (!k->items.n && !k->texts.n)
 		return 0;
-	TRY(read_arm(l, k, &j->bank, &j->bank_told, err));
-	return read_arm(l, k, &j->cand, &j->cand_told, err);
+	TRY(read_arm(&from, k, &j->bank, &j->bank_told, err));
+	return read_arm(&from, k, &j->cand, &j->cand_told, err);
 }
 
 /* ---- scored items ---------------------------------------------------------------------------- */

@@ -97,8 +97,9 @@ struct judge_told {
 	size_t n, room;
 };
 void judge_told_release(struct judge_told *l);
-/* Reads what those repetitions told that have not been read yet; before judge_decide. */
-int judge_read_told(struct ledger *l, struct judge *j, struct err *err) MUST_USE;
+/* Reads what those repetitions told that have not been read yet; before judge_decide. Evidence that
+ * was withheld or expired is an error, or, with `lost`, adds to it and counts as not told. */
+int judge_read_told(struct ledger *l, struct judge *j, size_t *lost, struct err *err) MUST_USE;
 /* What the verdict's input borrows. */
 struct judge_items {
 	unsigned items, lost, won, missing, foreign; /* foreign: not in the accepted run */

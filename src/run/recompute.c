@@ -154,7 +154,7 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 		TRY(judge_bank(a->ledger, &c, &acc, in.as_of, &j, &next, err));
 	}
 	TRY(read_series(a->ledger, body, &j, err));
-	TRY(judge_read_told(a->ledger, &j, err));
+	TRY(judge_read_told(a->ledger, &j, NULL, err));
 	judge_decide(&j, &v);
 	again = verdict_to_json(&v);
 	if (same_decision(before, again))

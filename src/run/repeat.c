@@ -244,7 +244,12 @@ static int64_t cap(const struct going *g)
 
 int going_decide(struct going *g, bool ended, struct verdict *v, struct err *err)
 {
-	TRY(judge_read_told(g->env->ledger, &g->judge, err));
+	size_t lost = 0;
+
+	TRY(judge_read_told(g->env->ledger, &g->judge, &lost, err));
+	if (lost)
+		going_note(g, "%zu piece%s of accepted answers %s withheld: compared without", lost,
+			   lost == 1 ? "" : "s", lost == 1 ? "is" : "are");
 	verdict_release(v);
 	g->judge.ended = ended;
 	strs_release(&g->judge.mismatches);

@@ -100,6 +100,24 @@ def test_a_stack_that_forgets_is_rejected_by_its_items():
     q.same_text('why')
 
 
+def test_answers_that_were_withheld_are_done_without():
+    q = scene()
+    accepted(q)
+    run = q.json('check')['accepted']['run']
+    gone = [e['digest'] for b in q.bodies('run.result') if b['run'] == run
+            for e in b.get('evidence', []) if e['label'] == 'texts.chat.jsonl']
+    q.json('ledger', 'withhold', gone[0], '--reason', 'private')
+    q.write('model', 'two\n')
+    code, out, err = q.call('run', '--json')
+    tap.equal(code, 2)                      # nothing to hold the texts to: not accepted
+    tap.has(err, 'compared without')
+    tap.has(out, 'unmeasured')
+    q.write('words', 'no\n')
+    q.write('lost', '400\n')
+    q.write('model', 'three\n')
+    tap.equal(q.json('run', status=1)['verdict'], 'rejected')       # by its items
+
+
 def test_items_of_one_passage_are_one():
     q = scene(', cluster: passage')
     accepted(q)
