@@ -81,7 +81,7 @@ static void say_many(struct scene *s)
 				 (int)thing_of(x->name).n, x->name);
 	}
 	if (worse > MOST_WORSE)
-		strs_addf(&s->d->reasons, "and %zu more are worse", worse - MOST_WORSE);
+		strs_addf(&s->d->reasons, "%zu other numbers are worse too", worse - MOST_WORSE);
 	if (kept > MOST_CONTROLS)
 		str_addf(&controls, " and %zu more", kept - MOST_CONTROLS);
 	if (kept)
