@@ -79,7 +79,7 @@ static void decide(struct answers_scene *a, struct verdict *v)
 {
 	struct err err = ERR_INIT;
 
-	CHECK_OK(judge_read_told(a->s.l, &a->j, &err), err);
+	CHECK_OK(judge_read_told(a->s.l, &a->j, NULL, &err), err);
 	judge_decide(&a->j, v);
 	for (size_t i = 0; i < v->reasons.n; i++)
 		printf("# %s\n", v->reasons.v[i].text);
