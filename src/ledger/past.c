@@ -89,12 +89,16 @@ int ledger_past_aside(struct ledger_past *p, int64_t now_ms, struct err *err)
 		return bail(err, ERR_CONFLICT, "somebody writes to '%s' just now", p->dir);
 	if (!real)
 		return bail_sys(err, "cannot find '%s'", p->dir);
-	p->aside = xasprintf("%s.aside-%.19sZ", real, at);
-	for (char *c = strrchr(p->aside, '/'); *c; c++)
+	for (char *c = at; *c; c++)
 		if (*c == ':')
 			*c = '.';
-	if (file_exists(p->aside) || dir_exists(p->aside))
-		return bail(err, ERR_CONFLICT, "'%s' is there already", p->aside);
+	for (unsigned i = 1; i <= 100; i++) { /* two in one second are two */
+		free(p->aside);
+		p->aside = i == 1 ? xasprintf("%s.aside-%.19sZ", real, at)
+				  : xasprintf("%s.aside-%.19sZ-%u", real, at, i);
+		if (!file_exists(p->aside) && !dir_exists(p->aside))
+			break;
+	}
 	if (rename(real, p->aside) < 0)
 		return bail_sys(err, "cannot rename '%s'", p->dir);
 	AUTO_FREE char *parent = path_dir(p->aside);

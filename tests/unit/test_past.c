@@ -48,6 +48,14 @@ static void it_is_put_aside_and_the_next_one_names_its_root(void)
 	CHECK_STR(json_str_or(e.body, "old_root", ""), hex);
 	ledger_close(l);
 	CHECK_STR(scene_verify(dir), "");
+
+	/* Again within the same second: another name. */
+	AUTO_FREE char *first = xstrdup(p.aside);
+
+	ledger_past_release(&p);
+	CHECK_OK(ledger_past_read(dir, &p, &err), err);
+	CHECK_OK(ledger_past_aside(&p, SCENE_START, &err), err);
+	CHECK(!streq(first, p.aside) && dir_exists(first) && dir_exists(p.aside));
 }
 
 /* The store is gone: the checkpoint still says where it ended; a policy there is none. */
