@@ -165,6 +165,32 @@ def test_a_commit_whose_answer_is_lost_is_not_done_twice():
     whole(q, where, SERVER, 'answer')
 
 
+def test_a_ledger_is_copied_into_the_database_and_back():
+    q = quick.Quick()
+    q.accepted()
+    root = q.json('ledger')['root']
+    SERVER.sql('CREATE DATABASE copied')
+    there = 'postgresql://twice:secretword@/copied?host=' + SERVER.dir
+    v = q.json('ledger', 'copy', there)
+    tap.equal((v['store'], v['root']), ('postgresql', root))
+    tap.true('secretword' not in json.dumps(v), v)
+    q.json('ledger', 'copy', there, status=74)                        # not onto one that is there
+    tap.equal(q.json('check', '--ledger', there)['state'], 'accepted')
+    q.write('speed', '101\n')
+    q.json('run', '--ledger', there)
+    q.call('run', status=1)          # the folder is behind its checkpoint: no fork by mistake
+    for form in ('intoto', 'bundle', 'tlog-proof', 'tiles', 'junit', 'ctrf'):
+        q.call('export', '--ledger', there, '--format', form, '--out', q.path('out.' + form), status=0)
+    q.call('export', '--ledger', there, '--format', 'folder', '--out', q.path('audit'), status=0)
+    tap.equal(q.json('verify', q.path('audit'))['state'], 'intact')
+    root = q.json('ledger', '--ledger', there)['root']
+    v = q.json('ledger', 'copy', q.path('back'), '--ledger', there)
+    tap.equal((v['store'], v['root']), ('sqlite', root))
+    tap.equal(q.json('verify', q.path('back'), '--recompute')['state'], 'intact')
+    tap.equal(len(q.json('show', str(q.log('--kind', 'signoff', '--ledger', q.path('back'))[0]['seq']),
+                         '--ledger', q.path('back'))['signatures']), 1)
+
+
 def test_two_runs_at_once_one_of_them_cut():
     """As on two machines: each its own folder, contract and way to the server."""
     relay, q, where = scene(SERVER, 'two')
