@@ -120,4 +120,23 @@ def test_an_error_is_an_object_too():
         tap.equal(sorted(set(value['error']) | {'hint'}), ['code', 'hint', 'message'])
 
 
+def test_every_code_of_a_reason_is_in_the_documents():
+    """Those of verdict.h's list and those that the sources say; and none that is not there."""
+    text = read('src', 'verdict', 'verdict.h')
+    listed = re.search(r'Codes of reasons: (.*?)\*/', text, re.S).group(1)
+    listed = set(re.findall(r'\b[a-z]+(?:_[a-z]+)+\b', listed)) | {'note', 'noisier', 'outlook', 'drift', 'regressed'}
+    said = set()
+    for name in sorted(os.listdir(os.path.join(ROOT, 'src', 'verdict'))):
+        if name.endswith('.c'):
+            said |= set(re.findall(r'\bsay\w*\([^;"]*"([a-z]+(?:_[a-z]+)+)"',
+                                   read('src', 'verdict', name)))
+    section = read('docs', 'json.md').split('## Codes of reasons and notes')[1].split('\n## ')[0]
+    rows = [row for row in section.splitlines() if row.startswith('| `')]
+    told = set(re.findall(r'`([a-z_]+)`', ' '.join(row.split('|')[1] for row in rows)))
+    tap.true(len(said) > 30, said)
+    tap.equal(sorted(said - listed), [])
+    tap.equal(sorted(told), sorted(listed))
+
+
+
 tap.main(globals())
