@@ -149,41 +149,94 @@ static pid_t pid_of(const char *name)
 
 /* ---- ending ---- */
 
-/* One look at all processes. *left: some of them are not gone yet. */
+/* One look at one process; 1 when it was ended. *left: it is not gone yet. */
+static unsigned look_at(const char *name, const char *tag, pid_t group, bool *left)
+{
+	pid_t pid = pid_of(name), me = getpid();
+	struct stat_line s;
+
+	if (!stat_of(name, &s) || (s.parent != me && s.group != group))
+		return 0;
+	if (s.state == 'Z' || s.state == 'X') {
+		/* Of others who wait for their own children we take nothing away. */
+		if (s.parent == me && s.group == group)
+			(void)waitpid(pid, NULL, WNOHANG);
+		return 0;
+	}
+	if (s.group == group) {
+		*left = true; /* it has its signal already */
+		return 0;
+	}
+	if (!began_with(name, tag, strlen(tag), true) || kill(pid, SIGKILL) < 0)
+		return 0;
+	*left = true;
+	for (int i = 0; i < 200 && waitpid(pid, NULL, WNOHANG) == 0; i++)
+		sleep_ns(5 * NS_PER_MS);
+	return 1;
+}
+
+/*
+ * Our own children only, by /proc/PID/task/TID/children (proc(5); CONFIG_PROC_CHILDREN): what a
+ * node with thousands of processes costs is not felt. A process belongs to the thread that began
+ * it, and an orphan to any; false when the kernel has no such list.
+ */
+static bool round_of_children(const char *tag, pid_t group, bool *left, unsigned *ended)
+{
+	struct pids threads = { .fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+	bool known = threads.fd >= 0;
+
+	for (const char *tid; known && (tid = next_pid(&threads));) {
+		char path[64], buf[4096], name[16];
+		size_t used = 0;
+		ssize_t got;
+		int fd;
+
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%s/children", tid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0) {
+			/* A thread that is gone, or no such list at all. */
+			known = access("/proc/thread-self/children", F_OK) == 0;
+			continue;
+		}
+		while ((got = read(fd, buf, sizeof(buf))) != 0) {
+			if (got < 0 && errno == EINTR)
+				continue;
+			if (got < 0)
+				break;
+			for (ssize_t i = 0; i < got; i++) {
+				if (buf[i] != ' ' && used < sizeof(name) - 1) {
+					name[used++] = buf[i];
+					continue;
+				}
+				name[used] = '\0';
+				if (used)
+					*ended += look_at(name, tag, group, left);
+				used = 0;
+			}
+		}
+		(void)close(fd);
+	}
+	if (threads.fd >= 0)
+		(void)close(threads.fd);
+	return known;
+}
+
+/*
+ * One look at what may be left of a child: at ours, and at all processes only while its group has
+ * somebody who is not ours yet. *left: some of them are not gone yet.
+ */
 static unsigned round_of(const char *tag, pid_t group, bool *left)
 {
 	struct pids all;
-	pid_t me = getpid();
 	unsigned ended = 0;
 
 	*left = false;
+	if (round_of_children(tag, group, left, &ended) && (*left || kill(-group, 0) < 0))
+		return ended;
 	if (!pids_open(&all))
-		return 0;
-	for (const char *name; (name = next_pid(&all));) {
-		pid_t pid = pid_of(name);
-		struct stat_line s;
-
-		if (!stat_of(name, &s) || (s.parent != me && s.group != group))
-			continue;
-		if (s.state == 'Z' || s.state == 'X') {
-			/* Of others who wait for their own children we take nothing away. */
-			if (s.parent == me && s.group == group)
-				(void)waitpid(pid, NULL, WNOHANG);
-			continue;
-		}
-		if (s.group == group) {
-			*left = true; /* it has its signal already */
-			continue;
-		}
-		if (!began_with(name, tag, strlen(tag), true))
-			continue;
-		if (kill(pid, SIGKILL) < 0)
-			continue;
-		ended++;
-		*left = true;
-		for (int i = 0; i < 200 && waitpid(pid, NULL, WNOHANG) == 0; i++)
-			sleep_ns(5 * NS_PER_MS);
-	}
+		return ended;
+	for (const char *name; (name = next_pid(&all));)
+		ended += look_at(name, tag, group, left);
 	(void)close(all.fd);
 	return ended;
 }
