@@ -40,7 +40,8 @@ static void same_fields(const struct chunk *c, json_t *j)
 
 	if (json_is_object(choice) && !json_object_get(choice, "text") &&
 	    !json_object_get(choice, "message") && json_is_object(delta) &&
-	    json_is_string(json_object_get(delta, "content")))
+	    json_is_string(json_object_get(delta, "content")) &&
+	    json_string_length(json_object_get(delta, "refusal")) == 0)
 		same_text(c->content, json_object_get(delta, "content"));
 	if (json_is_object(choice) && json_is_string(json_object_get(choice, "finish_reason")))
 		same_text(c->finish, json_object_get(choice, "finish_reason"));
@@ -65,6 +66,8 @@ static void same_with_memo(struct chunk_memo *m, struct sv text)
 		return;
 	assert(same_view(a.content, b.content) && same_view(a.reasoning, b.reasoning));
 	assert(same_view(a.finish, b.finish) && same_view(a.type, b.type));
+	assert(same_view(a.status, b.status) && same_view(a.reason, b.reason));
+	assert(a.choice == b.choice);
 	assert(a.tool == b.tool && a.has_choices == b.has_choices && a.has_error == b.has_error);
 	assert(a.has_embedding == b.has_embedding && a.has_usage == b.has_usage);
 	assert(a.has_cached == b.has_cached && a.has_reasoning_tokens == b.has_reasoning_tokens);

@@ -217,6 +217,28 @@ static void note_finish(struct load_req *r, struct sv finish)
 	r->finish[n] = '\0';
 }
 
+static bool odd_finish(const struct load_req *r)
+{
+	return r->finish[0] && !streq(r->finish, "stop") && !streq(r->finish, "length") &&
+	       !streq(r->finish, "tool_calls") && !streq(r->finish, "function_call");
+}
+
+/* Which of several answers an event is of, and whether that one ends. The last reason given is the
+ * record's, but one that is odd stays. */
+static void note_choice(struct answer *a, const struct chunk *c)
+{
+	struct load_req *r = a->req;
+
+	if (c->has_choices && c->choice < UINT8_MAX)
+		r->choices = MAX(r->choices, (uint8_t)(c->choice + 1));
+	if (c->finish.n == 0)
+		return;
+	if (a->finished < UINT8_MAX)
+		a->finished++;
+	if (!odd_finish(r))
+		note_finish(r, c->finish);
+}
+
 static enum answer_step one_event(struct answer *a, const struct sse_event *ev)
 {
 	struct load_req *r = a->req;
@@ -234,10 +256,11 @@ static enum answer_step one_event(struct answer *a, const struct sse_event *ev)
 	if (c.has_error || (ev->type[0] == 'e' && streq(ev->type, "error")))
 		return end(a, LOAD_ERROR_EVENT, "error in the stream");
 	note_usage(a, &c);
-	note_finish(r, c.finish);
+	note_choice(a, &c);
 	if (c.content.n || c.reasoning.n || c.tool)
 		token_event(a, &c);
-	if (c.content.n)
+	/* Of several answers the first is the one that is kept. */
+	if (c.content.n && c.choice == 0)
 		keep_content(a, c.content);
 	return ANSWER_MORE;
 }
@@ -283,29 +306,54 @@ static enum answer_step body(struct answer *a, struct sv part)
 	return ANSWER_MORE;
 }
 
+/* A response says by its status what others say by a finish reason. */
+static enum answer_step whole_response(struct answer *a, const struct chunk *c)
+{
+	if (sv_is(c->status, "completed"))
+		note_finish(a->req, SV("stop"));
+	else if (sv_is(c->status, "incomplete"))
+		note_finish(a->req, chunk_reason(c));
+	else
+		return end(a, LOAD_ERROR_BODY,
+			   c->status.n ? "the response is not completed"
+				       : "no response in the body");
+	return ANSWER_MORE;
+}
+
+static enum answer_step whole_answer(struct answer *a, const struct chunk *c)
+{
+	struct load_req *r = a->req;
+
+	if (!a->ctx->no_stream)
+		return end(a, LOAD_ERROR_BODY, "not an event stream");
+	if (a->ctx->endpoint == LOAD_RESPONSES) {
+		if (whole_response(a, c) == ANSWER_END)
+			return ANSWER_END;
+	} else if (!c->has_choices) {
+		return end(a, LOAD_ERROR_BODY, "no choices in the body");
+	}
+	if (c->content.n)
+		keep_content(a, c->content);
+	else if (!c->reasoning.n && !c->tool && r->usage_tokens == 0)
+		return end(a, LOAD_SHORT, "no token");
+	return end(a, LOAD_OK, NULL);
+}
+
 /* A whole JSON body: what a stream should not be, and what other endpoints answer. */
 static enum answer_step whole_body(struct answer *a)
 {
-	struct load_req *r = a->req;
 	struct chunk c;
-	bool embeddings = a->ctx->endpoint == LOAD_EMBEDDINGS;
 
 	if (!chunk_parse((struct sv){ a->body ? a->body->p : "", lbuf_n(a->body) }, &c))
 		return end(a, LOAD_ERROR_BODY, "body is not JSON");
 	if (c.has_error)
 		return end(a, LOAD_ERROR_BODY, "error in the body");
 	note_usage(a, &c);
-	note_finish(r, c.finish);
-	if (embeddings)
-		return c.has_embedding ? end(a, LOAD_OK, NULL)
-				       : end(a, LOAD_ERROR_BODY, "no embedding in the body");
-	if (!a->ctx->no_stream)
-		return end(a, LOAD_ERROR_BODY, "not an event stream");
-	if (a->ctx->endpoint != LOAD_RESPONSES && !c.has_choices)
-		return end(a, LOAD_ERROR_BODY, "no choices in the body");
-	if (c.content.n)
-		keep_content(a, c.content);
-	return end(a, LOAD_OK, NULL);
+	note_finish(a->req, c.finish);
+	if (a->ctx->endpoint != LOAD_EMBEDDINGS)
+		return whole_answer(a, &c);
+	return c.has_embedding ? end(a, LOAD_OK, NULL)
+			       : end(a, LOAD_ERROR_BODY, "no embedding in the body");
 }
 
 static enum answer_step whole(struct answer *a)
@@ -314,7 +362,9 @@ static enum answer_step whole(struct answer *a)
 
 	if (r->status < 200 || r->status > 299)
 		return end(a, LOAD_HTTP_STATUS,
-			   r->status >= 500 ? "server error" : "refused by status");
+			   r->status >= 500   ? "server error"
+			   : r->status >= 400 ? "refused by status"
+					      : "redirected, which is not followed");
 	if (a->drop)
 		return end(a, LOAD_OK, NULL);
 	if (a->collect)
@@ -325,6 +375,8 @@ static enum answer_step whole(struct answer *a)
 		return end(a, LOAD_NO_FINISH,
 			   a->done ? "[DONE] without a finish reason"
 				   : "ended without a finish reason");
+	if (a->finished < r->choices)
+		return end(a, LOAD_NO_FINISH, "not every choice has a finish reason");
 	return end(a, LOAD_OK, NULL);
 }
 
@@ -380,6 +432,12 @@ bool answer_keeps(const struct answer *a)
 
 /* ---- after the run --------------------------------------------------------------------------- */
 
+/* What was asked for is for each of the answers. */
+static uint64_t asked_of_all(const struct load_req *r)
+{
+	return (uint64_t)r->asked * MAX(r->choices, (uint8_t)1);
+}
+
 static void count_tokens(struct load_req *r, const struct load_event *ev)
 {
 	uint64_t sum = 0;
@@ -402,7 +460,7 @@ static void count_tokens(struct load_req *r, const struct load_event *ev)
 	 * A server that says it gave more than it was allowed to, or fewer tokens than events that
 	 * carried some, is not believed: its number would halve or double every time per token.
 	 */
-	if ((r->asked && r->usage_tokens > r->asked) || r->usage_tokens < r->n_events) {
+	if ((r->asked && r->usage_tokens > asked_of_all(r)) || r->usage_tokens < r->n_events) {
 		r->contradiction = true;
 		return;
 	}
@@ -477,20 +535,16 @@ void answer_settle(struct load_req *req, const struct load_event *events,
 		   const struct load_result *r)
 {
 	const struct load_event *ev = events + req->events_at;
-	bool streamed = r->engine == LOAD_ENGINE_HTTP && r->endpoint != LOAD_PLAIN &&
-			r->endpoint != LOAD_EMBEDDINGS && !r->no_stream;
+	bool answers = r->engine == LOAD_ENGINE_HTTP && r->endpoint != LOAD_PLAIN &&
+		       r->endpoint != LOAD_EMBEDDINGS;
 
 	count_tokens(req, ev);
-	if (req->outcome == LOAD_OK && streamed) {
-		bool odd = !streq(req->finish, "stop") && !streq(req->finish, "length") &&
-			   !streq(req->finish, "tool_calls") &&
-			   !streq(req->finish, "function_call");
-
-		if (odd) {
+	if (req->outcome == LOAD_OK && answers) {
+		if (odd_finish(req)) {
 			req->outcome = LOAD_SHORT;
 			req->detail = "finish reason is neither stop nor length";
-		} else if (r->ignore_eos && req->tokens < req->asked &&
-			   req->source != LOAD_TOKENS_EVENT) {
+		} else if (r->ignore_eos && req->tokens < asked_of_all(req) &&
+			   req->source >= LOAD_TOKENS_EVERY && req->source <= LOAD_TOKENS_USAGE) {
 			req->outcome = LOAD_SHORT;
 			req->detail = "fewer tokens than asked for";
 		}

@@ -49,6 +49,7 @@ struct answer {
 	uint32_t ev_last, text_first, text_last; /* blocks */
 	const char *want; /* what is left of the golden answer; NULL: none, or it differs already */
 	bool stream, collect, drop, done, failed, every, left_over;
+	uint8_t finished; /* answers that gave a finish reason */
 };
 
 void answer_begin(struct answer *a, struct answer_ctx *ctx, struct load_req *req);

@@ -17,6 +17,11 @@ enum at {
 	AT_PROMPT_DETAILS,
 	AT_COMPLETION_DETAILS,
 	AT_RESPONSE,
+	AT_INCOMPLETE,
+	AT_OUTPUT,
+	AT_ITEM,
+	AT_PARTS,
+	AT_PART,
 	AT_COUNT,
 };
 
@@ -35,6 +40,10 @@ enum want {
 	W_PROMPT_TOKENS,
 	W_CACHED,
 	W_REASONING_TOKENS,
+	W_INDEX,
+	W_REFUSAL,
+	W_REASON,
+	W_STATUS,
 	W_CHOICES,
 	W_USAGE,
 	W_DATA,
@@ -53,25 +62,44 @@ struct key {
 		sizeof(name) - 1, name, want, inside                                               \
 	}
 static const struct key top_keys[] = {
-	KEY("choices", W_CHOICES, AT_CHOICES), KEY("usage", W_USAGE, AT_USAGE),
-	KEY("error", W_ERROR, AT_OTHER),       KEY("object", W_OBJECT, AT_OTHER),
-	KEY("type", W_TYPE, AT_OTHER),         KEY("delta", W_DELTA, AT_OTHER),
-	KEY("response", W_NONE, AT_RESPONSE),  KEY("data", W_DATA, AT_OTHER),
+	KEY("choices", W_CHOICES, AT_CHOICES),
+	KEY("usage", W_USAGE, AT_USAGE),
+	KEY("error", W_ERROR, AT_OTHER),
+	KEY("object", W_OBJECT, AT_OTHER),
+	KEY("type", W_TYPE, AT_OTHER),
+	KEY("delta", W_DELTA, AT_OTHER),
+	KEY("response", W_NONE, AT_RESPONSE),
+	KEY("data", W_DATA, AT_OTHER),
+	KEY("output", W_NONE, AT_OUTPUT),
+	KEY("status", W_STATUS, AT_OTHER),
+	KEY("incomplete_details", W_NONE, AT_INCOMPLETE),
 };
 static const struct key response_keys[] = {
 	KEY("usage", W_USAGE, AT_USAGE),
 	KEY("error", W_ERROR, AT_OTHER),
+	KEY("incomplete_details", W_NONE, AT_INCOMPLETE),
+};
+static const struct key incomplete_keys[] = {
+	KEY("reason", W_REASON, AT_OTHER),
+};
+static const struct key item_keys[] = {
+	KEY("content", W_NONE, AT_PARTS),
+	KEY("arguments", W_TOOL_TEXT, AT_OTHER),
+	KEY("input", W_TOOL_TEXT, AT_OTHER),
+};
+static const struct key part_keys[] = {
+	KEY("text", W_CONTENT, AT_OTHER),
+	KEY("refusal", W_REFUSAL, AT_OTHER),
 };
 static const struct key choice_keys[] = {
-	KEY("delta", W_NONE, AT_DELTA),
-	KEY("message", W_NONE, AT_DELTA),
-	KEY("text", W_CONTENT, AT_OTHER),
-	KEY("finish_reason", W_FINISH, AT_OTHER),
+	KEY("delta", W_NONE, AT_DELTA),   KEY("message", W_NONE, AT_DELTA),
+	KEY("text", W_CONTENT, AT_OTHER), KEY("finish_reason", W_FINISH, AT_OTHER),
+	KEY("index", W_INDEX, AT_OTHER),
 };
 static const struct key delta_keys[] = {
 	KEY("content", W_CONTENT, AT_OTHER),       KEY("reasoning_content", W_REASONING, AT_OTHER),
 	KEY("reasoning", W_REASONING, AT_OTHER),   KEY("tool_calls", W_NONE, AT_TOOLS),
-	KEY("function_call", W_NONE, AT_FUNCTION),
+	KEY("function_call", W_NONE, AT_FUNCTION), KEY("refusal", W_REFUSAL, AT_OTHER),
 };
 static const struct key tool_keys[] = {
 	KEY("function", W_NONE, AT_FUNCTION),
@@ -109,6 +137,9 @@ static const struct keys {
 	[AT_PROMPT_DETAILS] = { prompt_details_keys, ARRAY_SIZE(prompt_details_keys) },
 	[AT_COMPLETION_DETAILS] = { completion_details_keys, ARRAY_SIZE(completion_details_keys) },
 	[AT_RESPONSE] = { response_keys, ARRAY_SIZE(response_keys) },
+	[AT_INCOMPLETE] = { incomplete_keys, ARRAY_SIZE(incomplete_keys) },
+	[AT_ITEM] = { item_keys, ARRAY_SIZE(item_keys) },
+	[AT_PART] = { part_keys, ARRAY_SIZE(part_keys) },
 	[AT_COUNT] = { NULL, 0 },
 };
 
@@ -307,8 +338,19 @@ static void found_string(struct walk *w, enum want want, struct sv v)
 		if (v.n)
 			c->reasoning = v;
 		break;
+	case W_REFUSAL:
+		/* Also words for the user; beside an answer it is empty. */
+		if (v.n)
+			c->content = v;
+		break;
 	case W_FINISH:
 		c->finish = v;
+		break;
+	case W_REASON:
+		c->reason = v;
+		break;
+	case W_STATUS:
+		c->status = v;
 		break;
 	case W_TYPE:
 		c->type = v;
@@ -335,8 +377,7 @@ static void found_number(struct walk *w, enum want want, struct sv v)
 	struct chunk *c = w->ret;
 	int64_t n;
 
-	if (want < W_COMPLETION_TOKENS || want > W_REASONING_TOKENS ||
-	    !sv_to_i64(v, 0, INT32_MAX, &n))
+	if (want < W_COMPLETION_TOKENS || want > W_INDEX || !sv_to_i64(v, 0, INT32_MAX, &n))
 		return;
 	switch (want) {
 	case W_COMPLETION_TOKENS:
@@ -349,6 +390,9 @@ static void found_number(struct walk *w, enum want want, struct sv v)
 	case W_CACHED:
 		c->has_cached = true;
 		c->cached_tokens = (uint32_t)n;
+		break;
+	case W_INDEX:
+		c->choice = (uint32_t)n;
 		break;
 	default:
 		c->has_reasoning_tokens = true;
@@ -426,12 +470,26 @@ static bool object(struct walk *w, enum at at)
 	}
 }
 
-/* Only the first element of `choices`, but every one of `tool_calls`, leads anywhere. */
+/* Only the first element of `choices`, but every one of the other lists, leads anywhere. */
 static enum at element_at(enum at at, size_t index)
 {
-	if (at == AT_CHOICES && index == 0)
-		return AT_CHOICE;
-	return at == AT_TOOLS ? AT_TOOL : AT_OTHER;
+	switch (at) {
+	case AT_CHOICES:
+		return index == 0 ? AT_CHOICE : AT_OTHER;
+	case AT_TOOLS:
+		return AT_TOOL;
+	case AT_OUTPUT:
+		return AT_ITEM;
+	case AT_PARTS:
+		return AT_PART;
+	default:
+		return AT_OTHER;
+	}
+}
+
+static bool is_list(enum at at)
+{
+	return at == AT_CHOICES || at == AT_TOOLS || at == AT_OUTPUT || at == AT_PARTS;
 }
 
 static bool array(struct walk *w, enum at at)
@@ -459,6 +517,16 @@ static bool array(struct walk *w, enum at at)
 	}
 }
 
+/* At the opening bracket. */
+static bool empty_list(const struct walk *w)
+{
+	struct walk ahead = *w;
+
+	ahead.p++;
+	blanks(&ahead);
+	return ahead.p < ahead.end && *ahead.p == ']';
+}
+
 static void found_inside(struct walk *w, enum want want, bool is_array)
 {
 	if (want == W_ERROR)
@@ -466,7 +534,7 @@ static void found_inside(struct walk *w, enum want want, bool is_array)
 	else if (want == W_CHOICES)
 		w->ret->has_choices = is_array;
 	else if (want == W_DATA)
-		w->ret->has_embedding = is_array;
+		w->ret->has_embedding = is_array && !empty_list(w);
 }
 
 static bool value(struct walk *w, enum want want, enum at inside)
@@ -489,11 +557,9 @@ static bool value(struct walk *w, enum want want, enum at inside)
 			return false;
 		found_inside(w, want, *w->p == '[');
 		if (*w->p == '[')
-			ok = array(w,
-				   inside == AT_CHOICES || inside == AT_TOOLS ? inside : AT_OTHER);
+			ok = array(w, is_list(inside) ? inside : AT_OTHER);
 		else
-			ok = object(w,
-				    inside == AT_CHOICES || inside == AT_TOOLS ? AT_OTHER : inside);
+			ok = object(w, is_list(inside) ? AT_OTHER : inside);
 		w->depth--;
 		return ok;
 	case 't':
@@ -514,25 +580,40 @@ static bool value(struct walk *w, enum want want, enum at inside)
 	}
 }
 
-/* Events of the responses endpoint carry their text in a top-level "delta". */
+/* Events of the responses endpoint carry their text in a top-level "delta". One of a kind that is
+ * not known is something for the user as well, but none of the answer's text. */
+static void settle_delta(struct chunk *c, struct sv delta)
+{
+	if (sv_is(c->type, "response.output_text.delta") ||
+	    sv_is(c->type, "response.refusal.delta"))
+		c->content = delta;
+	else if (sv_starts(c->type, "response.reasoning"))
+		c->reasoning = delta;
+	else
+		c->tool = delta.n > 0;
+}
+
 static void settle_responses(struct walk *w)
 {
 	struct chunk *c = w->ret;
 
 	if (c->type.n == 0 || c->has_choices)
 		return;
-	if (sv_is(c->type, "response.output_text.delta"))
-		c->content = w->delta;
-	else if (sv_starts(c->type, "response.reasoning") && sv_ends(c->type, ".delta"))
-		c->reasoning = w->delta;
-	else if (sv_is(c->type, "response.function_call_arguments.delta"))
-		c->tool = w->delta.n > 0;
+	if (sv_starts(c->type, "response.") && sv_ends(c->type, ".delta"))
+		settle_delta(c, w->delta);
 	else if (sv_is(c->type, "error") || sv_is(c->type, "response.failed"))
 		c->has_error = true;
 	else if (sv_is(c->type, "response.completed"))
 		c->finish = SV("stop");
+	else if (sv_is(c->type, "response.cancelled"))
+		c->finish = SV("cancelled");
 	else if (sv_is(c->type, "response.incomplete"))
-		c->finish = SV("length");
+		c->finish = chunk_reason(c);
+}
+
+struct sv chunk_reason(const struct chunk *c)
+{
+	return c->reason.n && !sv_is(c->reason, "max_output_tokens") ? c->reason : SV("length");
 }
 
 bool chunk_parse(struct sv text, struct chunk *ret)

@@ -5,7 +5,8 @@
  * Understood: OpenAI chat and completion objects and chunks, and the events of the responses
  * endpoint.
  *
- * Where a member is given twice the last one counts. Only choices[0] is looked at.
+ * Where a member is given twice the last one counts. Of several elements of `choices` only the
+ * first is looked at: servers send an event for each.
  */
 #pragma once
 
@@ -15,17 +16,24 @@
 
 /* What a string member held: the raw text between its quotes, escapes still in it. */
 struct chunk {
-	struct sv
-		content; /* choices[0].delta.content | .message.content | .text, or a text delta */
+	/* choices[0].delta.content | .message.content | .text | .refusal, a text delta, or the last
+	 * text of an `output` */
+	struct sv content;
 	struct sv reasoning; /* .delta.reasoning_content | .delta.reasoning */
 	struct sv finish;    /* choices[0].finish_reason */
 	struct sv type;      /* of a responses event: "response.output_text.delta" */
-	bool tool;           /* a tool call that carries something */
+	struct sv status;    /* of a whole response: "completed" */
+	struct sv reason;    /* why a response is incomplete: "max_output_tokens" */
+	uint32_t choice; /* choices[0].index: which answer this is of, where there are several */
+	bool tool;       /* a tool call that carries something */
 	bool has_choices, has_error, has_embedding;
 	bool has_usage, has_cached, has_reasoning_tokens;
 	uint32_t completion_tokens, prompt_tokens, cached_tokens, reasoning_tokens;
 	size_t bad_at; /* where it stops being JSON, when it does */
 };
+
+/* Finish reason of an incomplete response: "length", or whatever else it says. */
+struct sv chunk_reason(const struct chunk *c);
 
 /* False: not one JSON object (ret->bad_at). The views point into `text`. */
 bool chunk_parse(struct sv text, struct chunk *ret);

@@ -285,6 +285,7 @@ struct load_req {
 	bool has_usage, has_cached; /* ... if it said so */
 	bool contradiction;         /* server usage doesn't fit what was asked for or what came */
 	bool reused;                /* on a kept connection */
+	uint8_t choices;            /* answers in it, by the indices seen; 0: it told none */
 	uint8_t reconnects; /* kept connection turned out closed before any byte came: sent again */
 	uint8_t outcome;    /* enum load_outcome */
 	uint8_t source;     /* enum load_token_source */

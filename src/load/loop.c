@@ -390,7 +390,8 @@ static void expire(struct loop *l)
 				   ? "while connecting"
 			   : c->state == CONN_SENDING               ? "while sending"
 			   : c->answer.req->first_byte == LOAD_NONE ? "before any answer"
-								    : "inside the answer");
+			   : c->answer.done ? "after [DONE], the body has no end"
+					    : "inside the answer");
 	}
 }
 

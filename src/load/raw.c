@@ -110,6 +110,7 @@ static const struct field req_fields[] = {
 	Q(has_cached, F_BOOL),
 	Q(contradiction, F_BOOL),
 	Q(reused, F_BOOL),
+	Q(choices, F_U8),
 	Q(reconnects, F_U8),
 	FIELD_MAX(load_req, outcome, F_U8, LOAD_OUTCOMES - 1),
 	FIELD_MAX(load_req, source, F_U8, LOAD_TOKENS_EVENT),

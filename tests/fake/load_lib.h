@@ -160,6 +160,40 @@ static inline double bench_ms(const struct bench *b, const char *name)
 	return bench_get(b, name) / 1e6;
 }
 
+/*
+ * Every token event of every request against when the server really wrote it: as many, never before
+ * it (20 us for the two readings of the clock), and no more than late_ms after. Gives how many.
+ */
+static inline size_t bench_truth(const struct bench *b, const struct fake *f, double late_ms)
+{
+	char *body = fake_ask(f, "GET", "/truth/events"), *save = NULL;
+	size_t seen = 0;
+
+	for (char *line = strtok_r(body, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		json_t *o = json_loads(line, 0, NULL), *sent = json_object_get(o, "sent");
+		const struct load_req *r;
+		unsigned id;
+
+		CHECK(sscanf(json_str_or(o, "id", ""), "twice-%u", &id) == 1 && id < b->res.n);
+		r = &b->res.v[id];
+		/* Of an answer that was given up it may have sent more. */
+		CHECK(json_array_size(sent) >= r->n_events);
+		CHECK(json_array_size(sent) == r->n_events || r->outcome != LOAD_OK);
+		for (uint32_t k = 0; k < r->n_events; k++) {
+			int64_t theirs = json_integer_value(json_array_get(sent, k));
+			int64_t ours = b->res.events[r->events_at + k].at + b->res.t0;
+
+			CHECK_TIME((double)(ours - theirs) / 1e6, -0.02, late_ms);
+			seen++;
+		}
+		if (r->n_events)
+			CHECK_INT(r->first_token, b->res.events[r->events_at].at);
+		json_decref(o);
+	}
+	free(body);
+	return seen;
+}
+
 static inline void bench_done(struct bench *b)
 {
 	measurements_release(&b->m);

@@ -103,6 +103,63 @@ static void reads_events_of_the_responses_endpoint(void)
 	is(parsed("{\"type\":\"response.output_text.done\",\"delta\":\"x\"}").content, "");
 }
 
+static void tells_why_a_response_ended(void)
+{
+	static const char *const deltas[] = { "response.function_call_arguments.delta",
+					      "response.custom_tool_call_input.delta",
+					      "response.of_tomorrow.delta" };
+	struct chunk c = parsed("{\"type\":\"response.incomplete\",\"response\":{"
+				"\"incomplete_details\":{\"reason\":\"max_output_tokens\"}}}");
+
+	is(c.finish, "length");
+	c = parsed("{\"type\":\"response.incomplete\",\"response\":{"
+		   "\"incomplete_details\":{\"reason\":\"content_filter\"}}}");
+	is(c.finish, "content_filter");
+	is(parsed("{\"type\":\"response.incomplete\"}").finish, "length");
+	is(parsed("{\"type\":\"response.cancelled\"}").finish, "cancelled");
+	is(parsed("{\"type\":\"response.refusal.delta\",\"delta\":\"no\"}").content, "no");
+	is(parsed("{\"type\":\"response.reasoning_summary_text.delta\",\"delta\":\"h\"}").reasoning,
+	   "h");
+	for (size_t i = 0; i < ARRAY_SIZE(deltas); i++) {
+		char *text = xasprintf("{\"type\":\"%s\",\"delta\":\"x\"}", deltas[i]);
+
+		c = parsed(text);
+		CHECK(c.tool && c.content.n == 0);
+		free(text);
+	}
+}
+
+static void reads_a_whole_response(void)
+{
+	struct chunk c = parsed(
+		"{\"object\":\"response\",\"status\":\"completed\",\"error\":null,\"output\":["
+		"{\"type\":\"reasoning\",\"summary\":[]},{\"type\":\"message\",\"content\":["
+		"{\"type\":\"output_text\",\"text\":\"yes\"}]}],\"usage\":{\"output_tokens\":2}}");
+
+	is(c.content, "yes");
+	is(c.status, "completed");
+	CHECK_INT(c.completion_tokens, 2);
+	c = parsed("{\"status\":\"incomplete\",\"incomplete_details\":{\"reason\":\"x\"},"
+		   "\"output\":[{\"type\":\"function_call\",\"arguments\":\"{}\"}]}");
+	CHECK(c.tool);
+	is(chunk_reason(&c), "x");
+	/* Inside an event it is no text of its own: the deltas were. */
+	c = parsed("{\"type\":\"response.completed\",\"response\":{\"status\":\"completed\","
+		   "\"output\":[{\"content\":[{\"text\":\"yes\"}]}]}}");
+	is(c.content, "");
+}
+
+static void tells_answers_apart(void)
+{
+	CHECK_INT(parsed("{\"choices\":[{\"index\":2,\"delta\":{\"content\":\"x\"}}]}").choice, 2);
+	CHECK_INT(parsed("{\"index\":2,\"choices\":[{\"delta\":{}}]}").choice, 0);
+	is(parsed("{\"choices\":[{\"delta\":{\"content\":null,\"refusal\":\"no\"}}]}").content,
+	   "no");
+	is(parsed("{\"choices\":[{\"delta\":{\"content\":\"x\",\"refusal\":\"\"}}]}").content, "x");
+	CHECK(parsed("{\"data\":[{\"embedding\":[1]}]}").has_embedding);
+	CHECK(!parsed("{\"data\":[ ]}").has_embedding);
+}
+
 static void undoes_escapes(void)
 {
 	is(parsed("{\"choices\":[{\"text\":\"\\b\\f\\n\\r\\t\\/"
@@ -233,5 +290,6 @@ static void remembers_reasoning(void)
 
 TEST_MAIN(TEST(finds_chat_chunks), TEST(finds_tool_calls), TEST(finds_usage), TEST(finds_errors),
 	  TEST(reads_events_of_the_responses_endpoint), TEST(undoes_escapes),
+	  TEST(tells_why_a_response_ended), TEST(reads_a_whole_response), TEST(tells_answers_apart),
 	  TEST(remembers_the_last_event), TEST(remembers_reasoning), TEST(agrees_with_jansson),
 	  TEST(limits_the_depth))

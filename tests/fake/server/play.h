@@ -22,6 +22,9 @@ struct play {
 	bool keep;
 };
 
+/* What the request's path asks for. */
+enum api { API_CHAT, API_COMPLETIONS, API_RESPONSES, API_EMBEDDINGS };
+
 /* ask: max_tokens of the request. */
-void play_make(const struct script *s, int64_t ask, struct play *ret);
+void play_make(const struct script *s, enum api api, int64_t ask, struct play *ret);
 void play_release(struct play *p);

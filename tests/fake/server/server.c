@@ -56,7 +56,7 @@ struct conn {
 	SSL *ssl;
 	bool handshaken, dead, busy, queued, want_write;
 	char *in;
-	size_t in_n, in_room;
+	size_t in_n, in_room, skip; /* skip: bytes of a request that was answered already */
 	struct play play;
 	struct script script;
 	size_t next;      /* step */
@@ -333,14 +333,14 @@ static void end_play(struct conn *c)
 	bool keep = c->play.keep;
 	int end = c->play.end;
 
-	if (end == END_OK && c->script.status == 200) {
-		truth.tokens += (long)c->script.n;
+	if ((end == END_OK || end == END_SLAM) && c->script.status == 200) {
+		truth.tokens += (long)(c->script.n * c->script.choices);
 		truth.ended++;
 	}
-	if (end == END_HANG)
+	if (end == END_HANG || end == END_LINGER)
 		return; /* stays open, says nothing more */
-	if (end == END_CUT || end == END_RESET || !keep) {
-		hang_up(c, end == END_RESET);
+	if (end == END_CUT || end == END_RESET || end == END_SLAM || !keep) {
+		hang_up(c, end == END_RESET || end == END_SLAM);
 		return;
 	}
 	play_release(&c->play);
@@ -514,6 +514,20 @@ static void choose_script(struct conn *c, const char *path)
 	c->script = turns[truth.requests % n_turns];
 }
 
+static enum api api_of(const char *path)
+{
+	static const char *const ends[] = { "/chat/completions", "/completions", "/responses",
+					    "/embeddings" };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		size_t n = strlen(ends[i]), all = strlen(path);
+
+		if (all >= n && strcmp(path + all - n, ends[i]) == 0)
+			return (enum api)i;
+	}
+	return API_CHAT;
+}
+
 static void one_request(struct conn *c, const char *path, const char *head, const char *body,
 			size_t body_n)
 {
@@ -537,7 +551,7 @@ static void one_request(struct conn *c, const char *path, const char *head, cons
 			snprintf(c->entry->id, sizeof(c->entry->id), "%.*s",
 				 (int)strcspn(id, "\r\""), id);
 	}
-	play_make(&c->script, ask ? strtol(ask + 13, NULL, 10) : 16, &c->play);
+	play_make(&c->script, api_of(path), ask ? strtol(ask + 13, NULL, 10) : 16, &c->play);
 	c->busy = true;
 	if (slots && active >= slots) {
 		c->queued = true;
@@ -565,11 +579,19 @@ static bool take_request(struct conn *c)
 	length = find_header(c->in, "\r\nContent-Length: ");
 	if (length)
 		body_n = (size_t)strtol(length, NULL, 10);
+	sscanf(c->in, "%7s %1199s", method, path);
 	if (c->in_n < head_n + body_n) {
 		end[2] = '\r';
+		choose_script(c, path);
+		if (!c->script.eager)
+			return false;
+		/* Answered as it stands; the rest is read and thrown away. */
+		c->skip = head_n + body_n - c->in_n;
+		end[2] = '\0';
+		one_request(c, path, c->in, "", 0);
+		c->in_n = 0;
 		return false;
 	}
-	sscanf(c->in, "%7s %1199s", method, path);
 	if (strncmp(path, "/truth", 6) == 0)
 		about_truth(c, path);
 	else if (strcmp(method, "GET") == 0 && strcmp(path, "/metrics") == 0)
@@ -583,6 +605,16 @@ static bool take_request(struct conn *c)
 	memmove(c->in, c->in + head_n + body_n, c->in_n - head_n - body_n);
 	c->in_n -= head_n + body_n;
 	return true;
+}
+
+/* Of so many bytes that were just read, those that are not to be thrown away. */
+static ssize_t skipped(struct conn *c, ssize_t got)
+{
+	size_t n = c->skip < (size_t)got ? c->skip : (size_t)got;
+
+	c->skip -= n;
+	memmove(c->in + c->in_n, c->in + c->in_n + n, (size_t)got - n);
+	return got - (ssize_t)n;
 }
 
 static void on_readable(struct conn *c)
@@ -607,10 +639,13 @@ static void on_readable(struct conn *c)
 			hang_up(c, false);
 			return;
 		}
+		got = skipped(c, got);
 		c->in_n += (size_t)got;
+		while (take_request(c))
+			;
+		if (c->fd < 0)
+			return;
 	}
-	while (take_request(c))
-		;
 }
 
 static void on_event(struct conn *c, uint32_t events)
