@@ -14,7 +14,7 @@ LINT_SECONDS ?= 240
 TEST_OPTIONS = --no-suite slow --no-suite story
 QUIET_NINJA = ninja --quiet -C
 
-.PHONY: all build help demo demo-bisect test story slow reliability bench \
+.PHONY: all build help demo demo-bisect test story slow reliability decision-quality bench \
 	bench-load bench-ledger san valgrind fuzz lint format docs install \
 	uninstall clean rooms
 
@@ -67,6 +67,13 @@ reliability: ## the ledger under kills, power loss, tampering; writes docs/relia
 	@tools/configure $(BUILD) $(MESON_OPTIONS)
 	@$(QUIET_NINJA) $(BUILD)
 	@tools/reliability $(BUILD)
+
+decision-quality: ## how often decisions and searches err; an hour; writes docs/decision-quality.md
+	@tools/setup build
+	@tools/configure $(BUILD) $(MESON_OPTIONS)
+	@$(QUIET_NINJA) $(BUILD) tests/slow/quality tests/slow/search
+	@TWICE_QUALITY=docs/decision-quality.md TWICE_TEST_LIMIT_S=9000 $(BUILD)/tests/slow/quality
+	@TWICE_QUALITY=docs/decision-quality.md TWICE_TEST_LIMIT_S=9000 $(BUILD)/tests/slow/search
 
 bench: ## measure our own speed
 	@tools/setup demo

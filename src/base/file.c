@@ -7,8 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define TEMP_YOUNG_S 60
 
 int file_read(const char *path, size_t limit, char **ret, size_t *ret_n, struct err *err)
 {
@@ -208,13 +212,51 @@ int dir_remove(const char *path, struct err *err)
 	return rmdir(path) < 0 ? bail_sys(err, "cannot remove '%s'", path) : 0;
 }
 
+/* Is this folder of ours one whose maker is gone? It held a lock on it for as long as it lived. */
+static bool dir_abandoned(const char *path)
+{
+	CLEANUP(closep)
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	/* The lock comes right behind the folder: what is younger may not have it yet. */
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+	       st.st_mtime + TEMP_YOUNG_S < time(NULL) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* What a program that was killed could not take away with it. */
+static void dir_temp_sweep(const char *tmp, const char *prefix)
+{
+	struct strs names CLEANUP(strs_release) = { 0 };
+	struct err ignored = ERR_INIT;
+
+	if (dir_list(tmp, &names, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		AUTO_FREE char *path = path_join(tmp, names.v[i]);
+
+		if (!str_starts(names.v[i], prefix) ||
+		    strlen(names.v[i]) != strlen(prefix) + strlen("XXXXXX") || !dir_abandoned(path))
+			continue;
+		if (dir_remove(path, &ignored) < 0) /* the next one tries again */
+			ignored = (struct err)ERR_INIT;
+	}
+}
+
 int dir_temp(const char *tag, char **ret, struct err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	AUTO_FREE char *path = xasprintf("%s/twice-%s-XXXXXX", tmp && *tmp ? tmp : "/tmp", tag);
+	const char *env = getenv("TMPDIR"), *tmp = env && *env ? env : "/tmp";
+	AUTO_FREE char *prefix = xasprintf("twice-%s-", tag);
+	AUTO_FREE char *path = xasprintf("%s/%sXXXXXX", tmp, prefix);
+	int fd;
 
+	dir_temp_sweep(tmp, prefix);
 	if (!mkdtemp(path))
 		return bail_sys(err, "cannot make a temporary folder '%s'", path);
+	/* Open until the process ends: the lock says that somebody still works there. */
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)flock(fd, LOCK_SH | LOCK_NB); /* where this fails, sweeping fails too */
 	*ret = STEAL(path);
 	return 0;
 }

@@ -22,7 +22,11 @@ int dir_make(const char *path, struct err *err) MUST_USE; /* with parents, 0777 
 /* Names in a folder without "." and "..", sorted by bytes. Not there: -ERR_NOT_FOUND. */
 int dir_list(const char *path, struct strs *ret, struct err *err) MUST_USE;
 int dir_remove(const char *path, struct err *err) MUST_USE; /* a whole tree; follows no links */
-/* A new folder under TMPDIR or /tmp: "<tmp>/twice-<tag>-XXXXXX". Caller frees. */
+/*
+ * A new folder under TMPDIR or /tmp: "<tmp>/twice-<tag>-XXXXXX". Caller frees the name and removes
+ * the folder. It is locked (flock(2)) while the process lives; folders of the same tag and user
+ * whose makers are gone, killed before they could remove them, are removed after a minute.
+ */
 int dir_temp(const char *tag, char **ret, struct err *err) MUST_USE;
 char *path_join(const char *dir, const char *name) MUST_USE; /* an absolute name wins */
 char *path_dir(const char *path) MUST_USE;                   /* "." when there is no slash */

@@ -534,7 +534,7 @@ static bool keeps(const struct load_req *r, const struct load_event *ev,
 void answer_settle(struct load_req *req, const struct load_event *events,
 		   const struct load_result *r)
 {
-	const struct load_event *ev = events + req->events_at;
+	const struct load_event *ev = events ? events + req->events_at : NULL;
 	bool answers = r->engine == LOAD_ENGINE_HTTP && r->endpoint != LOAD_PLAIN &&
 		       r->endpoint != LOAD_EMBEDDINGS;
 

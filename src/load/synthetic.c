@@ -62,10 +62,11 @@ static bool read_lengths(struct sv v, struct lengths *ret)
 		return ret->a >= 1 && ret->a <= MOST_WORDS;
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
 		size_t k = strlen(shapes[i].name);
-		struct sv in = { v.p + k, v.n - k - 1 };
+		struct sv in;
 
 		if (!sv_starts(v, shapes[i].name) || !sv_ends(v, ")"))
 			continue;
+		in = (struct sv){ v.p + k, v.n - k - 1 };
 		ret->shape = shapes[i].shape;
 		if (shapes[i].two ? !two_numbers(in, &ret->a, &ret->b) : !sv_to_f64(in, &ret->a))
 			return false;

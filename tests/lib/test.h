@@ -31,6 +31,15 @@
 #include <time.h>
 #include <unistd.h>
 
+/* gcc says it by macros, clang by features. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED
+#endif
+
 struct test {
 	const char *name;
 	void (*run)(void);

@@ -42,11 +42,11 @@ static void table_begins(void)
 
 	if (path)
 		(void)unlink(path);
-	table("# How often the decision errs\n\nMade by `%s build/tests/slow/quality`:\n%d series "
+	table("# How often the decision errs\n\nMade by `make decision-quality`: %d series "
 	      "with fixed seeds for each line. Noise is of the logarithm of a metric, its\n"
 	      "standard deviation is the CoV. The margin is 5 %%. The repeatability limit is off, "
 	      "so that the\nrule itself is seen.\n",
-	      "TWICE_QUALITY=docs/decision-quality.md TWICE_TEST_LIMIT_S=1500", SERIES);
+	      SERIES);
 	CHECK(SERIES >= 1000);
 }
 

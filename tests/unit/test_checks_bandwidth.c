@@ -7,7 +7,7 @@
 /* Addresses that this process may have from now on; 1: a sanitizer needs more than that. */
 static int system_limit(size_t bytes)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TEST_SANITIZED
 	test_skip("a sanitizer needs all addresses");
 #endif
 	return setrlimit(RLIMIT_AS, &(struct rlimit){ bytes, bytes });

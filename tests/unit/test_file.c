@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 #include "test.h"
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,6 +95,44 @@ static void joins_and_splits_paths(void)
 	CHECK(path_program("no-such-program-here", NULL) == NULL);
 }
 
+static void make_old(const char *path)
+{
+	struct timespec then[2] = { { .tv_sec = 1000000 }, { .tv_sec = 1000000 } };
+
+	CHECK_INT(utimensat(AT_FDCWD, path, then, 0), 0);
+}
+
+static void temporary_folders_of_the_killed_are_removed(void)
+{
+	AUTO_FREE char *left = path_join(test_dir(), "twice-x-AAAAAA");
+	AUTO_FREE char *young = path_join(test_dir(), "twice-x-BBBBBB");
+	AUTO_FREE char *longer = path_join(test_dir(), "twice-x-results");
+	AUTO_FREE char *other = path_join(test_dir(), "twice-y-AAAAAA");
+	AUTO_FREE char *link = path_join(test_dir(), "twice-x-CCCCCC");
+	AUTO_FREE char *in = path_join(left, "in/deep");
+	AUTO_FREE char *first = NULL;
+	AUTO_FREE char *second = NULL;
+	struct err err = ERR_INIT;
+
+	CHECK_INT(setenv("TMPDIR", test_dir(), 1), 0);
+	CHECK_OK(dir_make(in, &err), err);
+	CHECK_OK(dir_make(young, &err), err);
+	CHECK_OK(dir_make(longer, &err), err);
+	CHECK_OK(dir_make(other, &err), err);
+	CHECK_INT(symlink(other, link), 0);
+	make_old(left);
+	make_old(longer);
+	make_old(other);
+	CHECK_OK(dir_temp("x", &first, &err), err);
+	CHECK(dir_exists(first));
+	CHECK(!file_exists(left));
+	CHECK(dir_exists(young) && dir_exists(longer) && dir_exists(other));
+	make_old(first); /* in use for long, by this process */
+	CHECK_OK(dir_temp("x", &second, &err), err);
+	CHECK(dir_exists(first) && dir_exists(second));
+}
+
 TEST_MAIN(TEST(writes_whole_and_reads_back), TEST(refuses_what_is_too_large_or_not_there),
 	  TEST(reads_proc_files_of_size_zero), TEST(a_device_is_written_into_and_stays),
-	  TEST(makes_and_removes_trees), TEST(joins_and_splits_paths))
+	  TEST(makes_and_removes_trees), TEST(joins_and_splits_paths),
+	  TEST(temporary_folders_of_the_killed_are_removed))
