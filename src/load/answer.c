@@ -506,8 +506,8 @@ static int64_t own_gap(const struct load_req *r, const struct load_event *ev, do
 	return gaps[MIN(MAX(at, (size_t)1), n) - 1];
 }
 
-static bool keeps(const struct load_req *r, const struct load_event *ev,
-		  const struct load_objective *o)
+double objective_sample(const struct load_req *r, const struct load_event *ev,
+			const struct load_objective *o)
 {
 	int64_t got = LOAD_NONE;
 
@@ -522,13 +522,10 @@ static bool keeps(const struct load_req *r, const struct load_event *ev,
 	case LOAD_ITL:
 		got = own_gap(r, ev, o->p);
 		break;
-	case LOAD_TPOT: {
-		double tpot = load_tpot(r, ev);
-
-		return !(tpot > (double)o->limit_ns);
+	case LOAD_TPOT:
+		return load_tpot(r, ev);
 	}
-	}
-	return got == LOAD_NONE || got <= o->limit_ns;
+	return got == LOAD_NONE ? NAN : (double)got;
 }
 
 void answer_settle(struct load_req *req, const struct load_event *events,
@@ -551,5 +548,6 @@ void answer_settle(struct load_req *req, const struct load_event *events,
 	}
 	req->good = req->outcome == LOAD_OK;
 	for (size_t i = 0; i < r->n_objectives && req->good; i++)
-		req->good = keeps(req, ev, &r->objectives[i]);
+		req->good = !(objective_sample(req, ev, &r->objectives[i]) >
+			      (double)r->objectives[i].limit_ns);
 }

@@ -63,6 +63,9 @@ bool answer_keeps(const struct answer *a);
  * Where the server only gave a total T over E events, T (E - 1) / E of them are taken to be after
  * the first. */
 double load_tpot(const struct load_req *r, const struct load_event *ev);
+/* What an objective is held against, ns; NAN: the request has no such sample. */
+double objective_sample(const struct load_req *r, const struct load_event *ev,
+			const struct load_objective *o);
 /*
  * After the run, once req.events and req.text are in their final place: token count and source,
  * contradictions, short answers, goodness.

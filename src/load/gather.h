@@ -14,6 +14,13 @@ void audit(const struct loop *loops, unsigned n_loops, const struct phase *p,
 /* Sets client_limited and the reasons from the audit's numbers. */
 void audit_judge(struct load_result *r);
 
+/* Each stage with what it asked for and got; each objective with its own number of samples. */
+json_t *stages_json(const struct load_result *r) MUST_USE;
+json_t *objectives_kept_json(const struct load_result *r) MUST_USE;
+/* Both, from the result's JSON, as lines for people. */
+void add_stages(struct str *s, const json_t *v);
+void add_objectives(struct str *s, const json_t *v);
+
 unsigned requests_peak(const struct load_result *r); /* most in flight at once */
 
 /* Type 7; sorts v; NAN of nothing. */

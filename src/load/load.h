@@ -379,6 +379,8 @@ struct load_result {
 	char prompts_digest[65], schedule_digest[65];
 	struct load_objective *objectives;
 	size_t n_objectives;
+	struct load_stage *stages; /* LOAD_STAGES */
+	size_t n_stages;
 	/* what happened */
 	bool interrupted;
 	int64_t t0, wall_ms; /* CLOCK_MONOTONIC ns, and UTC ms since 1970, at the start */

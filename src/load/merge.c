@@ -5,6 +5,16 @@
 
 #include <math.h>
 
+static bool same_stages(const struct load_result *a, const struct load_result *b)
+{
+	bool same = a->n_stages == b->n_stages;
+
+	for (size_t i = 0; same && i < a->n_stages; i++)
+		same = a->stages[i].duration_ns == b->stages[i].duration_ns &&
+		       a->stages[i].rate == b->stages[i].rate;
+	return same;
+}
+
 /* What has to be the same, or the requests are of different populations. */
 static int belongs(const struct load_result *a, const struct load_result *b, size_t i,
 		   struct err *err)
@@ -19,7 +29,7 @@ static int belongs(const struct load_result *a, const struct load_result *b, siz
 		what = "other prompts";
 	else if (a->ignore_eos != b->ignore_eos || a->no_stream != b->no_stream)
 		what = "other options";
-	else if (a->arrival != b->arrival || a->shards != b->shards)
+	else if (a->arrival != b->arrival || a->shards != b->shards || !same_stages(a, b))
 		what = "other arrivals";
 	else if (a->shards && !streq(a->schedule_digest, b->schedule_digest))
 		what = "a part of another schedule";
@@ -190,6 +200,10 @@ static void describe(const struct load_result *v, size_t n, struct load_result *
 	if (ret->n_objectives)
 		memcpy(ret->objectives, v[0].objectives,
 		       ret->n_objectives * sizeof(*ret->objectives));
+	ret->n_stages = v[0].n_stages;
+	ret->stages = xcalloc(ret->n_stages + 1, sizeof(*ret->stages));
+	if (ret->n_stages)
+		memcpy(ret->stages, v[0].stages, ret->n_stages * sizeof(*ret->stages));
 	ret->n_prompt_ids = v[0].n_prompt_ids;
 	ret->prompt_ids = xcalloc(ret->n_prompt_ids + 1, sizeof(*ret->prompt_ids));
 	for (size_t i = 0; i < ret->n_prompt_ids; i++)

@@ -180,6 +180,17 @@ static json_t *objectives_json(const struct load_result *r)
 	return list;
 }
 
+static json_t *raw_stages(const struct load_result *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->n_stages; i++)
+		json_array_append_new(list, json_pack("{s:f, s:I}", "rate", r->stages[i].rate,
+						      "duration_ns",
+						      (json_int_t)r->stages[i].duration_ns));
+	return list;
+}
+
 static json_t *header_json(const struct load_result *r)
 {
 	json_t *o = json_object(), *a = json_object(), *ids = json_array();
@@ -192,6 +203,8 @@ static json_t *header_json(const struct load_result *r)
 	if (r->server.n)
 		json_put(o, "server", server_raw(&r->server));
 	json_put(o, "objectives", objectives_json(r));
+	if (r->n_stages)
+		json_put(o, "stages", raw_stages(r));
 	for (size_t i = 0; i < r->n_prompt_ids; i++)
 		json_array_append_new(ids, json_string(r->prompt_ids[i]));
 	json_put(o, "prompt_ids", ids);
@@ -315,6 +328,28 @@ static int read_objectives(const json_t *o, struct load_result *r, struct err *e
 	return 0;
 }
 
+static int read_stages(const json_t *o, struct load_result *r, struct err *err)
+{
+	json_t *list = json_object_get(o, "stages"), *v;
+	size_t i;
+
+	if (!list)
+		return 0; /* no stages, or written before they were kept */
+	r->stages = xcalloc(json_array_size(list) + 1, sizeof(*r->stages));
+	json_array_foreach(list, i, v)
+	{
+		struct load_stage *to = &r->stages[i];
+
+		to->rate = json_number_value(json_object_get(v, "rate"));
+		TRY(json_get_int(v, "duration_ns", &to->duration_ns, err));
+		if (!(to->rate > 0) || to->duration_ns <= 0 ||
+		    to->duration_ns > INT64_MAX / (int64_t)(json_array_size(list) + 1))
+			return bail(err, ERR_PARSE, "stage %zu is none", i + 1);
+	}
+	r->n_stages = json_array_size(list);
+	return 0;
+}
+
 static int read_header(const json_t *o, struct reading *rd, struct err *err)
 {
 	struct load_result *r = rd->r;
@@ -336,6 +371,7 @@ static int read_header(const json_t *o, struct reading *rd, struct err *err)
 		       err));
 	TRY(server_unraw(json_object_get(o, "server"), &r->server, err));
 	TRY(read_objectives(o, r, err));
+	TRY(read_stages(o, r, err));
 	TRY(json_get_arr(o, "prompt_ids", &ids, err));
 	r->prompt_ids = xcalloc(json_array_size(ids) + 1, sizeof(*r->prompt_ids));
 	json_array_foreach(ids, i, v)

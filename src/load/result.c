@@ -275,6 +275,10 @@ json_t *load_result_to_json(const struct load_result *r)
 	json_put_int(o, "repeated_prompts", (int64_t)r->repeated_prompts);
 	json_put_int(o, "attempts", (int64_t)r->attempts);
 	goodput_interval(r, o);
+	if (r->n_objectives)
+		json_put(o, "objectives", objectives_kept_json(r));
+	if (r->n_stages)
+		json_put(o, "stages", stages_json(r));
 	if (r->server.n)
 		json_put(o, "server", against_server(r));
 	if (json_array_size(differ))
@@ -426,6 +430,8 @@ void load_json_text(const json_t *v, struct str *out)
 	add_line(out, v, "errors", "errors", NULL);
 	add_failures(out, v);
 	add_line(out, v, "goodput", "goodput", NULL);
+	add_objectives(out, v);
+	add_stages(out, v);
 	add_line(out, v, "answers as wanted", "answers.match", NULL);
 	add_line(out, v, "... or near", "answers.near", NULL);
 	add_difference(out, v);

@@ -428,6 +428,11 @@ static void describe(const struct runner *r, struct load_result *res)
 	res->objectives = xcalloc(c->n_objectives + 1, sizeof(*res->objectives));
 	if (c->n_objectives)
 		memcpy(res->objectives, c->objectives, c->n_objectives * sizeof(*res->objectives));
+	if (c->arrival == LOAD_STAGES) {
+		res->n_stages = c->n_stages;
+		res->stages = xcalloc(c->n_stages + 1, sizeof(*res->stages));
+		memcpy(res->stages, c->stages, c->n_stages * sizeof(*res->stages));
+	}
 	res->n_prompt_ids = c->prompts ? c->prompts->n : 0;
 	res->prompt_ids = xcalloc(res->n_prompt_ids + 1, sizeof(*res->prompt_ids));
 	for (size_t i = 0; i < res->n_prompt_ids; i++)
@@ -441,6 +446,7 @@ void load_result_release(struct load_result *r)
 	free(r->proxy);
 	free(r->server.v);
 	free(r->objectives);
+	free(r->stages);
 	free(r->v);
 	free(r->events);
 	free(r->text);

@@ -49,8 +49,22 @@ static void keeps_the_handshake_apart(void)
 
 	bench_run(&b);
 	all_ok(&b);
-	for (size_t i = 0; i < b.res.n; i++)
-		CHECK(b.res.v[i].tls_ns > 0);
+	for (size_t i = 0; i < b.res.n; i++) {
+		const struct load_req *r = &b.res.v[i];
+
+		CHECK(r->tls_ns > 0 && r->connect_ns > 0 && !r->reused);
+		/* What ttft has of it is what ttft_from_start has not. */
+		CHECK(r->started - r->begun >= r->tls_ns + r->connect_ns);
+	}
+	CHECK(bench_get(&b, "ttft.p50") - bench_get(&b, "ttft_from_start.p50") >=
+	      bench_get(&b, "tls.p50"));
+	bench_done(&b);
+	fake_stop(&f);
+	f = start_tls(&b, "n=2,ttft=10ms,itl=1ms", "IP:127.0.0.1");
+	b.conf.warmup_count = 1;
+	bench_run(&b);
+	all_ok(&b);
+	CHECK(b.res.v[0].reused && b.res.v[0].tls_ns == LOAD_NONE);
 	bench_done(&b);
 	fake_stop(&f);
 }

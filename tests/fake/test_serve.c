@@ -16,7 +16,8 @@ static const char tail_of_contract[] =
 	"  load: {endpoint: chat, model: m, prompts: \"{dir}/p.jsonl\", arrival: {constant: 50/s}, "
 	"duration: 300 ms, "
 	"warmup: 0 s, max_tokens: 4, timeout: 5 s, client_lag: 2 s}\n"
-	"  objectives: [ttft.p50 <= 2 s, errors <= 0 %%, answers.match >= 100 %%]\n";
+	"  objectives: [%s]\n";
+static const char *objectives = "ttft.p50 <= 2 s, errors <= 0 %, answers.match >= 100 %";
 
 /* The server ends with its standard input, so something has to hold that open. */
 static char *tail_with(const char *script, const char *before, const char *within)
@@ -30,7 +31,7 @@ static char *tail_with(const char *script, const char *before, const char *withi
 			  before, exe, script);
 	test_file("start.sh", start, 0755);
 	test_file("p.jsonl", "{\"prompt\": \"one\"}\n{\"prompt\": \"two\"}\n", 0644);
-	return xasprintf(tail_of_contract, within);
+	return xasprintf(tail_of_contract, within, objectives);
 }
 
 static struct rep rep_of(const char *script, const char *before, const char *within)
@@ -75,6 +76,34 @@ static void errors_are_measured_and_nothing_but_errors_failed(void)
 	all = rep_of("status=500", "", "10 s");
 	CHECK_INT(all.state, REP_FAILED);
 	CHECK_HAS(all.reason, "requests was answered");
+}
+
+static enum result load_outcome_of(const struct rep *r, const char **ret_reason)
+{
+	for (size_t i = 0; i < r->outcomes.n; i++)
+		if (streq(r->outcomes.v[i].check, "workload/load")) {
+			*ret_reason = r->outcomes.v[i].reason;
+			return r->outcomes.v[i].result;
+		}
+	test_fails(__FILE__, __LINE__, "no workload/load");
+}
+
+/* Who refuses a third of the requests is no faster for it. */
+static void latencies_without_the_failures_support_nothing(void)
+{
+	const char *reason = NULL;
+	struct rep r CLEANUP(rep_release) = { 0 };
+	struct rep told CLEANUP(rep_release) = { 0 };
+
+	objectives = "ttft.p50 <= 2 s";
+	r = rep_of("3*status=429,ttft=0|7*n=4,ttft=1ms,itl=1ms", "", "10 s");
+	CHECK_INT(load_outcome_of(&r, &reason), RESULT_DOUBTFUL);
+	CHECK_HAS(reason, "no objective is about that");
+	test_remove_dir(test_dir());
+	CHECK_INT(mkdir(test_dir(), 0700), 0);
+	objectives = "ttft.p50 <= 2 s, errors <= 50 %";
+	told = rep_of("3*status=429,ttft=0|7*n=4,ttft=1ms,itl=1ms", "", "10 s");
+	CHECK_INT(load_outcome_of(&told, &reason), RESULT_PASS);
 }
 
 static void a_server_that_does_not_come_up_failed(void)
@@ -147,6 +176,7 @@ static void without_a_server_both_are_skips(void)
 }
 
 TEST_MAIN(TEST(a_service_is_measured), TEST(errors_are_measured_and_nothing_but_errors_failed),
+	  TEST(latencies_without_the_failures_support_nothing),
 	  TEST(a_server_that_does_not_come_up_failed), TEST(a_server_that_dies_under_load_failed),
 	  TEST(a_restart_is_timed), TEST(a_replay_must_answer_the_same),
 	  TEST(without_a_server_both_are_skips))

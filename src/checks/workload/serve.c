@@ -104,18 +104,45 @@ static int keep_result(const struct check_ctx *ctx, struct rep *r, const struct 
 	return 0;
 }
 
-static void judge_load(const struct load_result *res, struct rep *r)
+/* Whether an objective is lost, or at least moved, by requests that fail. */
+static bool about_failures(const struct objectives *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct sv m = sv_of(l->v[i].metric);
+
+		if (sv_is(m, "errors") || sv_is(m, "goodput") || sv_is(m, "answers.match") ||
+		    sv_starts(m, "requests.") || sv_ends(m, ".all"))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A server that refuses looks faster: latencies are of the requests that succeeded, and those are
+ * not the ones that were measured when all did. With more than this share of failures and no
+ * objective about them they are no sample to compare.
+ */
+#define FAILED_SHARE 0.01
+
+static void judge_load(const struct objectives *l, const struct load_result *res, struct rep *r)
 {
 	struct outcome *o = add_outcome(r, "workload/load");
-	size_t ok = 0;
+	size_t ok = 0, n = 0;
 
-	for (size_t i = 0; i < res->n; i++)
+	for (size_t i = 0; i < res->n; i++) {
 		ok += res->v[i].outcome == LOAD_OK;
+		n += res->v[i].outcome != LOAD_CANCELLED;
+	}
 	if (!res->n)
 		ends(o, RESULT_ERROR, "no request was scheduled");
 	else if (!ok)
 		ends(o, RESULT_FAIL, "none of %zu requests was answered (first: %s, %s)", res->n,
 		     load_outcome_name((enum load_outcome)res->v[0].outcome), res->v[0].detail);
+	else if ((double)(n - ok) > FAILED_SHARE * (double)n && !about_failures(l))
+		ends(o, RESULT_DOUBTFUL,
+		     "%zu of %zu requests failed and no objective is about that (errors, goodput): "
+		     "latencies are of the others alone",
+		     n - ok, n);
 	else if (res->audit.client_limited)
 		ends(o, RESULT_DOUBTFUL, "client_limited: %s", res->audit.reasons);
 	if (o->result == RESULT_FAIL || o->result == RESULT_ERROR)
@@ -194,7 +221,7 @@ static int measure(const struct check_ctx *ctx, struct server *s, struct rep *r,
 	TRY(keep_page(ctx, s, "metrics-after.txt", r, err));
 	TRY(metrics(ctx, &res, r, err));
 	TRY(keep_result(ctx, r, &res, err));
-	judge_load(&res, r);
+	judge_load(&ctx->contract->workload_check.objectives, &res, r);
 	work_of(&res, r);
 	return r->state == REP_OK ? tell(ctx, s, &res, r, err) : 0;
 }
