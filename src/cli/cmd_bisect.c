@@ -13,7 +13,7 @@ struct bisect_conf {
 	const char *metric, *factorial;
 	int64_t each, trials;
 	int leave;
-	bool dry_run, equal, again, restore;
+	bool dry_run, equal, unsupported, again, restore;
 };
 
 static const char *const leaves[] = { "found", "accepted", "rejected", NULL };
@@ -28,6 +28,8 @@ static const struct opt bisect_opts[] = {
 	    .min = 2, .max = 1000, .help = "at most N trials, earlier ones included"),
 	OPT(bisect_conf, never, .name = "never", .arg = "NAME=WHICH,...", .type = OPT_LIST,
 	    .help = "never try these together (WHICH is old or new; may be repeated)"),
+	OPT(bisect_conf, unsupported, .name = "unsupported", .type = OPT_FLAG,
+	    .help = "try also what a pin forbids or is said not to go together"),
 	OPT(bisect_conf, equal, .name = "equal", .type = OPT_FLAG,
 	    .help = "suspect all components alike, whatever the attribution says"),
 	OPT(bisect_conf, factorial, .name = "factorial", .arg = "A,B", .type = OPT_TEXT,
@@ -66,6 +68,7 @@ static int bisect_run(struct cli *cli, const void *conf, json_t *v, struct err *
 				.each = c->each,
 				.max_trials = c->trials,
 				.equal = c->equal,
+				.unsupported = c->unsupported,
 				.again = c->again,
 				.plan_only = c->dry_run,
 				.restore_only = c->restore,
@@ -196,6 +199,35 @@ static void text_suspects(const json_t *v, struct str *out)
 		add_interval(c, "low_e9", "high_e9", out);
 		str_addf(out, "  %s -> %s\n", json_str_or(c, "old", ""), json_str_or(c, "new", ""));
 	}
+}
+
+/* "  not tried: torch new (2.8) with rocm old (6.2): ... (AMD, ...)" */
+static void text_refused(const json_t *v, struct str *out)
+{
+	const json_t *l = json_object_get(v, "refused");
+	size_t all = json_array_size(json_object_get(v, "components"));
+	int64_t left = json_int_or(v, "configurations_left", -1);
+	bool liftable = false;
+
+	for (size_t i = 0; i < json_array_size(l); i++) {
+		const json_t *r = json_array_get(l, i), *t = json_object_get(r, "together");
+
+		str_add(out, "  not tried: ");
+		for (size_t k = 0; k < json_array_size(t); k++) {
+			const json_t *c = json_array_get(t, k);
+
+			str_addf(out, "%s%s %s (%s)", k ? " with " : "",
+				 json_str_or(c, "component", ""), json_str_or(c, "which", ""),
+				 json_str_or(c, "word", ""));
+		}
+		str_addf(out, ": %s (%s)\n", json_str_or(r, "why", ""),
+			 json_str_or(r, "source", ""));
+		liftable |= !streq(json_str_or(r, "source", ""), "--never");
+	}
+	if (json_array_size(l) && left >= 0)
+		str_addf(out, "  that leaves %lld of %.0f combinations%s\n", (long long)left,
+			 exp2((double)all),
+			 liftable ? "; --unsupported tries them all the same" : "");
 }
 
 static void text_trials(const json_t *v, struct str *out)
@@ -364,6 +396,7 @@ static void bisect_text(const json_t *v, struct str *out)
 	for (size_t i = 0; i < json_array_size(still); i++)
 		str_addf(out, "  different in every trial: %s\n",
 			 json_string_value(json_array_get(still, i)));
+	text_refused(v, out);
 	text_trials(v, out);
 	if (json_object_get(v, "plan"))
 		text_plan(v, out);

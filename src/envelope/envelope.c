@@ -15,6 +15,7 @@ void findings_release(struct findings *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		free(l->v[i].component);
+		free(l->v[i].with);
 		free(l->v[i].want);
 		free(l->v[i].found);
 		free(l->v[i].source);
@@ -34,6 +35,7 @@ json_t *findings_to_json(const struct findings *l)
 
 		json_put_str(j, "kind", finding_name(f->kind));
 		json_put_str(j, "component", f->component);
+		json_put_str(j, "with", f->with);
 		json_put_str(j, "want", f->want);
 		json_put_str(j, "found", f->found);
 		json_put_str(j, "source", f->source);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pins (and later the vendors' support matrices) against a stack. Pure: values in, findings out.
+ * Pins and what goes together, against a stack. Pure: values in, findings out.
  *
  * A pin is a component and what its version must be:
  *	7.0.2		  exactly that version. One that goes on with '-', '+' or '~' fits too
@@ -36,9 +36,10 @@ const char *finding_name(enum finding_kind k); /* "ok" "violated" "unknown" */
 struct finding {
 	enum finding_kind kind;
 	char *component;            /* as the pin names it */
+	char *with;                 /* what wants it, of two together; NULL: a pin */
 	char *want;                 /* the pattern */
 	char *found;                /* version (or digest) in the stack; NULL: unknown or absent */
-	char *source;               /* "pin", later the matrix and row that says so */
+	char *source;               /* "pin", or who says so of two together */
 	char *text;                 /* one sentence for people, without a full stop */
 	enum component_layer layer; /* CL_N when the component is absent */
 };
@@ -51,6 +52,15 @@ json_t *findings_to_json(const struct findings *l);
 
 /* Appends one finding a pin, in the order of the pins. A pattern that can't be read is unknown. */
 void envelope_check(const struct pairs *pins, const struct stack *s, struct findings *ret);
+
+/*
+ * Which components go together by what their makers publish: a driver and what runs above it, a
+ * build and what it was built for, packages of one release. One finding a rule that applies
+ * (`with` in a version that the rule is about), its component is what is wanted. Unknown where
+ * that has no known version. A rule that says nothing of a version is no finding: what is not
+ * listed is not refused.
+ */
+void envelope_together(const struct stack *s, struct findings *ret);
 
 /* Whether a pattern can be read: for the linter. -ERR_PARSE says what is wrong with it. */
 int pin_valid(const char *pattern, struct err *err) MUST_USE;

@@ -56,12 +56,7 @@ static enum bisect_why why_of(const char *word)
 
 static bool feasible(const void *arg, uint32_t config)
 {
-	const struct question *q = arg;
-
-	for (size_t i = 0; i < q->never.n; i++)
-		if ((config & q->never.v[i].mask) == q->never.v[i].value)
-			return false;
-	return true;
+	return !question_refusal(arg, config);
 }
 
 static void look(struct bisecting *b)
@@ -188,6 +183,8 @@ static int announce_search(struct bisecting *b, struct err *err)
 	json_put(body, "components", parts);
 	json_put(body, "found", words_found(&b->q));
 	json_put_bool(body, "again", b->conf->again);
+	if (b->q.never.n)
+		put_refused(&b->q, body);
 	json_put_str(body, "session", b->g.session);
 	json_put_str(body, "tool_version", env->tool_version);
 	json_put_int(body, "pid", getpid());
@@ -246,8 +243,8 @@ static int end_search(struct bisecting *b, const char *state, struct err *err)
 /* The answer as the ledger keeps it; a person may read it without the trials. */
 static int record_answer(struct bisecting *b, const json_t *value, struct err *err)
 {
-	static const char *const keys[] = { "state",      "reason", "answer",    "factorial",
-					    "components", "metric", "hypotheses" };
+	static const char *const keys[] = { "state",      "reason", "answer",     "factorial",
+					    "components", "metric", "hypotheses", "refused" };
 	AUTO_JSON json_t *body = json_object();
 	json_t *trials = json_array();
 	struct ledger_ref ref;
@@ -546,6 +543,7 @@ static void put_value(struct bisecting *b, json_t *value)
 	else
 		json_decref(different);
 	put_belief(&b->q, &b->in, &b->fit, value);
+	put_refused(&b->q, value);
 	for (size_t i = 0; i < b->trials.n; i++)
 		(void)json_array_append_new(trials, trial_json(&b->q, &b->trials.v[i]));
 	json_put(value, "trials", trials);
@@ -563,6 +561,26 @@ static void put_value(struct bisecting *b, json_t *value)
 		put_answer(&b->q, &b->in, &b->fit, &b->step, value);
 }
 
+/* A full plan has all four or none. */
+static int factorial_allowed(const struct bisecting *b, struct err *err)
+{
+	uint32_t x = UINT32_C(1) << b->a, y = UINT32_C(1) << b->b;
+	uint32_t configs[] = { 0, x, y, x | y };
+
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		const struct never *n = question_refusal(&b->q, configs[i]);
+		AUTO_FREE char *text = n ? config_text(&b->q, configs[i]) : NULL;
+
+		if (!n)
+			continue;
+		bail(err, ERR_UNSUPPORTED, "--factorial would try %s: %s (%s)", text, n->why,
+		     n->source);
+		err_hint(err, "--unsupported tries it all the same.");
+		return -ERR_UNSUPPORTED;
+	}
+	return 0;
+}
+
 static int begin(struct bisecting *b, struct err *err)
 {
 	const struct run_env *env = b->g.env;
@@ -575,6 +593,7 @@ static int begin(struct bisecting *b, struct err *err)
 		TRY(question_find(&b->q, b->conf->b, &b->b, err));
 		if (b->a == b->b)
 			return bail(err, ERR_USAGE, "--factorial wants two different components");
+		TRY(factorial_allowed(b, err));
 	}
 	TRY(earlier_read(env->ledger, env->contract, &b->q, &b->earlier, err));
 	if (!b->conf->again) {

@@ -17,9 +17,11 @@ struct values {
 	double *v;
 	size_t n, room;
 };
-/* --never: configurations in which all of these hold. */
+/* Not to be tried: configurations in which all of these hold. */
 struct never {
 	uint32_t mask, value;
+	bool measured;      /* all old and all new, which ran before, are tried in spite of it */
+	char *why, *source; /* a sentence; who says so: "--never", "pin", a publication */
 };
 struct question {
 	char verdict[65], intent[65], signoff[65], accepted_intent[65];
@@ -42,6 +44,17 @@ int question_read(const struct run_env *env, const struct run_bisect *conf, stru
 		  struct err *err) MUST_USE;
 /* NAN: not measured. */
 double question_worseness(const struct question *q, const struct rep *r);
+/* The part whose switch moves this component, by its name or as something that changes along with
+ * it; -1: none. */
+int question_part_of(const struct question *q, const struct changes *changes,
+		     const char *component);
+/* Adds to q->never what the envelope refuses: see refused.c. */
+void question_refuse(struct question *q, const struct stack *was, const struct stack *is,
+		     const struct changes *changes, const struct pairs *pins,
+		     const struct waivers *waivers);
+/* Why this configuration is not tried; NULL: it may be. */
+const struct never *question_refusal(const struct question *q, uint32_t config);
+void put_refused(const struct question *q, json_t *to);
 int question_find(const struct question *q, const char *name, unsigned *ret,
 		  struct err *err) MUST_USE;
 

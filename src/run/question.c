@@ -21,6 +21,10 @@ void question_release(struct question *q)
 	free(q->bank.v);
 	free(q->cand.v);
 	free(q->took.v);
+	for (size_t i = 0; i < q->never.n; i++) {
+		free(q->never.v[i].why);
+		free(q->never.v[i].source);
+	}
 	free(q->never.v);
 	*q = (struct question){ 0 };
 }
@@ -268,8 +272,18 @@ static double weight_of(const json_t *verdict, const char *name)
 	return 1;
 }
 
-static int read_parts(const struct run_env *env, const json_t *verdict, bool equal,
-		      struct question *q, struct err *err)
+static int read_refused(const struct run_env *env, const struct stack *was, const struct stack *is,
+			const struct changes *changes, struct question *q, struct err *err)
+{
+	struct waivers w CLEANUP(waivers_release) = { 0 };
+
+	TRY(waivers_read(env->ledger, env->contract->workload.name, 0, &w, err));
+	question_refuse(q, was, is, changes, &env->contract->stack.pins, &w);
+	return 0;
+}
+
+static int read_parts(const struct run_env *env, const json_t *verdict,
+		      const struct run_bisect *conf, struct question *q, struct err *err)
 {
 	const struct contract *c = env->contract;
 	struct intent was CLEANUP(intent_release) = { 0 }, is CLEANUP(intent_release) = { 0 };
@@ -292,7 +306,7 @@ static int read_parts(const struct run_env *env, const json_t *verdict, bool equ
 		p->sw = sw;
 		p->was = xstrdup(a);
 		p->is = xstrdup(b);
-		p->weight = equal ? 1 : weight_of(verdict, sw->name);
+		p->weight = conf->equal ? 1 : weight_of(verdict, sw->name);
 	}
 	TRY(run_stack_of(env->ledger, q->accepted_intent, &before, err));
 	TRY(run_stack_of(env->ledger, q->intent, &after, err));
@@ -309,7 +323,7 @@ static int read_parts(const struct run_env *env, const json_t *verdict, bool equ
 	if (q->parts.n > BISECT_MAX_COMPONENTS)
 		return bail(err, ERR_UNSUPPORTED, "%zu components changed, %d are the most",
 			    q->parts.n, BISECT_MAX_COMPONENTS);
-	return 0;
+	return conf->unsupported ? 0 : read_refused(env, &before, &after, &changes, q, err);
 }
 
 int question_find(const struct question *q, const char *name, unsigned *ret, struct err *err)
@@ -355,6 +369,8 @@ static int read_never(const char *text, struct question *q, struct err *err)
 		if (sv_is(word, "new"))
 			n.value |= UINT32_C(1) << i;
 	}
+	n.why = xstrdup("as told on the command line");
+	n.source = xstrdup("--never");
 	*VEC_ADD(&q->never) = n;
 	return 0;
 }
@@ -377,7 +393,7 @@ int question_read(const struct run_env *env, const struct run_bisect *conf, stru
 	(void)snprintf(q.accepted_intent, 65, "%s", run_ref_of(s.body, "intent"));
 	TRY(choose_metric(env, conf->metric, json_object_get(v.body, "decision"), &q, err));
 	TRY(read_values(env->ledger, v.body, &q, err));
-	TRY(read_parts(env, v.body, conf->equal, &q, err));
+	TRY(read_parts(env, v.body, conf, &q, err));
 	for (size_t i = 0; conf->never && i < conf->never->n; i++)
 		TRY(read_never(conf->never->v[i], &q, err));
 	*ret = q;

@@ -282,6 +282,7 @@ struct run_bisect {
 	int64_t each;       /* repetitions of each of the four configurations of the full plan */
 	int64_t max_trials; /* 0: the room's */
 	bool equal;         /* no weights from the attribution */
+	bool unsupported;   /* try also what pins forbid or is said not to go together */
 	bool again;         /* forget the trials of earlier searches */
 	bool plan_only, restore_only;
 	enum run_leave leave;

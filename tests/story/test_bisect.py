@@ -260,6 +260,68 @@ def test_what_cannot_run_is_left_out():
     tap.equal((v['restored'], q.now()), (True, ['new'] * 5))
 
 
+BUILDS = {'torch': ('2.7.1+rocm6.2', '2.8.0+rocm6.4'), 'rocm': ('6.2.4', '6.4.1'),
+          'threads': ('1', '8'), 'package': ('1.0', '1.1')}
+
+
+class Builds(quick.Quick):
+    """A torch that was built for the new ROCm, the package pinned to its old version."""
+
+    def __init__(self, rule, pins='{package: "1.0"}'):
+        super().__init__()
+        text = CONTRACT.replace('  switch:', '  pins: %s\n  switch:' % pins)
+        for old, new in (('blas', 'torch'), ('malloc', 'rocm')):
+            text = text.replace(old, new)
+        self.contract(text='\n'.join(line for line in text.split('\n') if ' flag: ' not in line))
+        self.write('work.sh', WORK)
+        self.write('switch.sh', SWITCH)
+        self.write('law', '[ "$(cat %s)" = %s ] && echo 20 || echo 0\n' % (rule, BUILDS[rule][1]))
+        self.words(0)
+        tap.equal(self.json('run')['verdict'], 'accepted')
+        self.json('accept', '--note', 'by a test')
+        self.words(1)
+        tap.equal(self.json('run', status=1)['verdict'], 'rejected')
+
+    def words(self, which):
+        for name, words in BUILDS.items():
+            self.write(name, words[which] + '\n')
+
+
+def test_what_the_envelope_refuses_is_not_planned():
+    q = Builds('threads')
+    plan = q.json('bisect', '--dry-run')
+    refused = {tuple((c['component'], c['which']) for c in r['together']): r
+               for r in plan['refused']}
+    tap.equal(sorted(refused), [(('package', 'new'),), (('torch', 'new'), ('rocm', 'old'))])
+    tap.has(refused[(('torch', 'new'), ('rocm', 'old'))]['why'],
+            'torch 2.8.0+rocm6.4 wants rocm >=6.4,<7, and it is 6.2.4')
+    tap.equal(refused[(('package', 'new'),)]['source'], 'pin')
+    tap.equal(plan['configurations_left'], 7)     # 6 of the 8 with the package old, and all new
+    q.same_text('bisect', '--dry-run')
+    text = q.call('bisect', '--dry-run', status=0)[1]
+    tap.has(text, 'not tried: torch new (2.8.0+rocm6.4) with rocm old (6.2.4): ')
+    tap.has(text, 'that leaves 7 of 16 combinations; --unsupported tries them all the same')
+    v = q.json('bisect')
+    tap.equal((v['state'], v['answer']['components']), ('found', ['threads']))
+    for t in v['trials']:
+        tap.true(len(t['new']) == 4 or not ('torch' in t['new'] and 'rocm' not in t['new']), t)
+        tap.true(len(t['new']) == 4 or 'package' not in t['new'], t)
+    tap.equal(q.bodies('attribution')[0]['refused'], plan['refused'])
+    q.json('verify')
+    # Lifted, whichever way.
+    v = q.json('bisect', '--dry-run', '--unsupported')
+    tap.equal((v['refused'], 'configurations_left' in v), ([], False))
+    code, _, err = q.call('bisect', '--factorial', 'torch,rocm')
+    tap.equal(code, 3)
+    tap.has(err, '--unsupported')
+    # What cannot be told apart without them is said to be open, with what was not tried.
+    q = Builds('package')
+    v = q.json('bisect', status=2)
+    tap.equal((v['state'], len(v['refused'])), ('undetermined', 2))
+    v = q.json('bisect', '--unsupported')
+    tap.equal((v['state'], v['answer']['components']), ('found', ['package']))
+
+
 def test_a_run_that_fails_is_searched_by_its_failing():
     q = Five(is_new('package') + ' && exit 1\necho 0 # fails\n')
     v = q.json('bisect')
