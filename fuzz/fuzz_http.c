@@ -6,6 +6,8 @@
  */
 #include "load/http.h"
 
+#include <strings.h>
+
 #ifdef HAVE_HTTP_PARSER
 /* One of its methods has the name of one of our events. */
 #define HTTP_HEAD HTTP_PARSER_HEAD
@@ -84,6 +86,24 @@ static int on_complete(http_parser *p)
 	return 0;
 }
 
+/* "chunked", blanks with a tab among them, the line's end: chunked all the same (RFC 9110 5.5), but
+ * the other one takes the tab for a part of the word. */
+static bool tab_behind_chunked(const uint8_t *data, size_t n)
+{
+	for (size_t i = 0; i + 7 < n; i++) {
+		size_t k = i + 7;
+		bool tab = false;
+
+		if (strncasecmp((const char *)data + i, "chunked", 7) != 0)
+			continue;
+		for (; k < n && (data[k] == ' ' || data[k] == '\t'); k++)
+			tab |= data[k] == '\t';
+		if (tab && k < n && data[k] == '\r')
+			return true;
+	}
+	return false;
+}
+
 static void check_other(const uint8_t *data, const struct seen *ours)
 {
 	http_parser_settings cb = { .on_body = on_body, .on_message_complete = on_complete };
@@ -93,7 +113,8 @@ static void check_other(const uint8_t *data, const struct seen *ours)
 	/* Interim responses are messages of their own there; and it reads a body after a 204 or
 	 * 304 that
 	 * announces one, though there never is one (RFC 9112 6.3). */
-	if (!ours->done || ours->interim || ours->status == 204 || ours->status == 304)
+	if (!ours->done || ours->interim || ours->status == 204 || ours->status == 304 ||
+	    tab_behind_chunked(data, ours->used))
 		return;
 	http_parser_init(&p, HTTP_RESPONSE);
 	p.data = &other;

@@ -87,7 +87,8 @@ struct cli {
 	const struct cmd *cmd;
 	struct strs args; /* positionals */
 	bool json, quiet, verbose;
-	bool progress_tty;         /* stderr is a terminal: progress may rewrite its line */
+	bool progress_tty;         /* stderr is a terminal: progress may rewrite its lines */
+	unsigned progress_lines;   /* live lines on it now */
 	char *contract_path, *dir; /* dir: the contract's folder, absolute */
 	char *ledger_dir;
 	const char *pg; /* postgresql://... given as --ledger; NULL: SQLite in ledger_dir */
@@ -107,8 +108,10 @@ extern volatile int cli_cancel;
 /* A note, progress or warning on stderr, unless --quiet (warnings always). */
 void cli_note(const struct cli *cli, const char *fmt, ...) PRINTF(2, 3);
 void cli_warn(const char *fmt, ...) PRINTF(1, 2);
-/* One live line: rewritten on a terminal, printed at most every 10 s (or when `last`) elsewhere. */
+/* Live lines: rewritten on a terminal; elsewhere one line at most every 10 s (or when `last`). */
 void cli_progress(struct cli *cli, bool last, const char *fmt, ...) PRINTF(3, 4);
+/* Takes the live lines off the terminal; before anything else is printed. */
+void cli_progress_clear(struct cli *cli);
 /* Reads cli->contract_path into cli->contract; for commands that want it only when it is there. */
 int cli_load_contract(struct cli *cli, struct err *err) MUST_USE;
 /* For commands that need the ledger in some cases only: `flags` as in struct cmd; policy (may be

@@ -25,19 +25,21 @@ int load_show(void *arg, const struct load_progress *p)
 				       ? xstrdup("0 s")
 				       : duration_text(p->left_ns / NS_PER_S * NS_PER_S);
 
+	/* What has gone wrong stands in front of what a narrow terminal cuts. */
 	str_addf(&s, "%s  %s left  %.4g/s", p->warming ? "warm-up" : "load", left,
 		 p->rate_achieved);
 	if (!isnan(p->rate_asked))
 		str_addf(&s, " of %.4g", p->rate_asked);
 	str_addf(&s, "  %llu in flight  %llu ok", (unsigned long long)p->in_flight,
 		 (unsigned long long)p->ok);
-	add_time(&s, "ttft", p->ttft_p50_ns, p->ttft_p99_ns);
-	add_time(&s, "itl", p->itl_p50_ns, p->itl_p99_ns);
-	add_time(&s, "e2e", p->e2e_p50_ns, p->e2e_p99_ns);
 	for (int i = 1; i < LOAD_OUTCOMES; i++)
 		if (p->by_outcome[i])
 			str_addf(&s, "  %llu %s", (unsigned long long)p->by_outcome[i],
 				 load_outcome_name((enum load_outcome)i));
+	str_add(&s, "\np50/p99");
+	add_time(&s, "ttft", p->ttft_p50_ns, p->ttft_p99_ns);
+	add_time(&s, "itl", p->itl_p50_ns, p->itl_p99_ns);
+	add_time(&s, "e2e", p->e2e_p50_ns, p->e2e_p99_ns);
 	cli_progress(cli, /* last= */ false, "%s", str_text(&s));
 	return 0;
 }

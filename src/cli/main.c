@@ -68,7 +68,35 @@ static size_t columns(void)
 {
 	struct winsize w;
 
-	return ioctl(2, TIOCGWINSZ, &w) == 0 && w.ws_col >= 20 ? w.ws_col : 100;
+	return ioctl(2, TIOCGWINSZ, &w) == 0 && w.ws_col >= 2 ? w.ws_col : 100;
+}
+
+/* Lines over the ones before, each cut at the terminal's width so that none of them wraps. */
+static void show_live(struct cli *cli, struct sv text)
+{
+	size_t most = columns() - 1, n = 0;
+	struct str s CLEANUP(str_release) = { 0 };
+
+	if (cli->progress_lines > 1)
+		str_addf(&s, "\033[%uA", cli->progress_lines - 1);
+	for (struct sv line; sv_split(&text, '\n', &line); n++)
+		str_addf(&s, "%s\r%.*s\033[K", n ? "\n" : "", (int)MIN(line.n, most), line.p);
+	/* Fewer lines than before: the rest is cleared, and the cursor comes back. */
+	for (; n < cli->progress_lines; n++)
+		str_add(&s, "\n\r\033[K");
+	cli->progress_lines = MAX(cli->progress_lines, (unsigned)n);
+	(void)fputs(str_text(&s), stderr);
+	(void)fflush(stderr);
+}
+
+void cli_progress_clear(struct cli *cli)
+{
+	if (!cli->progress_tty || !cli->progress_lines)
+		return;
+	(void)fputs("\r\033[K", stderr);
+	while (--cli->progress_lines > 0)
+		(void)fputs("\033[1A\033[K", stderr);
+	(void)fflush(stderr);
 }
 
 void cli_progress(struct cli *cli, bool last, const char *fmt, ...)
@@ -83,12 +111,15 @@ void cli_progress(struct cli *cli, bool last, const char *fmt, ...)
 	str_vaddf(&s, fmt, ap);
 	va_end(ap);
 	if (cli->progress_tty) {
-		size_t most = columns() - 1;
-
-		(void)fprintf(stderr, "\r%.*s\033[K%s", (int)MIN(s.n, most), str_text(&s),
-			      last ? "\n" : "");
-		(void)fflush(stderr);
-	} else if (last || (shown_ns && clock_ns() - shown_ns > 10 * NS_PER_S)) {
+		show_live(cli, sv_str(&s));
+		if (last)
+			(void)fputs("\n", stderr);
+		cli->progress_lines = last ? 0 : cli->progress_lines;
+		return;
+	}
+	for (char *p = s.p; p && (p = strchr(p, '\n'));)
+		*p = ' ';
+	if (last || (shown_ns && clock_ns() - shown_ns > 10 * NS_PER_S)) {
 		(void)fprintf(stderr, "%s\n", str_text(&s));
 		shown_ns = clock_ns();
 	} else if (!shown_ns) {
@@ -357,13 +388,13 @@ static const char *meaning(int code)
 	}
 }
 
-static int print_error(const struct cli *cli, bool json, const struct err *err)
+static int print_error(struct cli *cli, bool json, const struct err *err)
 {
 	int code = err_exit_code(err);
 	AUTO_FREE char *clean = text_clean(sv_of(err->msg));
 
-	if (cli && cli->progress_tty)
-		(void)fputs("\r\033[K", stderr);
+	if (cli)
+		cli_progress_clear(cli);
 	(void)fprintf(stderr, "twice: %s\n", clean);
 	for (size_t i = 0; cli && i < cli->more.n; i++)
 		(void)fprintf(stderr, "twice: %s\n", cli->more.v[i]);
@@ -388,10 +419,11 @@ static int print_error(const struct cli *cli, bool json, const struct err *err)
 	return code;
 }
 
-static int print_value(const struct cli *cli, const json_t *v)
+static int print_value(struct cli *cli, const json_t *v)
 {
 	struct str out CLEANUP(str_release) = { 0 };
 
+	cli_progress_clear(cli);
 	if (cli->json) {
 		AUTO_FREE char *text = json_text(v, true);
 
@@ -507,6 +539,7 @@ static int run_cmd(struct cli *cli, const char *const *argv)
 		.argv = argv, .command = cli->cmd->name, .file = &file, .use_env = true
 	};
 	struct err err = ERR_INIT;
+	const char *term = getenv("TERM");
 	int rc = read_config(&file, &err);
 
 	g.json = asks_for_json(argv); /* errors in the options themselves must know it already */
@@ -515,7 +548,7 @@ static int run_cmd(struct cli *cli, const char *const *argv)
 	cli->json = g.json;
 	cli->quiet = g.quiet;
 	cli->verbose = g.verbose;
-	cli->progress_tty = isatty(2) == 1 && !g.quiet;
+	cli->progress_tty = isatty(2) == 1 && !g.quiet && !(term && streq(term, "dumb"));
 	if (rc == 0 && g.help) {
 		struct str out CLEANUP(str_release) = { 0 };
 

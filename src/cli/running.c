@@ -18,8 +18,7 @@ static void on_progress(void *arg, const struct run_progress *p)
 
 void running_clear_line(struct cli *cli)
 {
-	if (cli->progress_tty)
-		(void)fputs("\r\033[K", stderr);
+	cli_progress_clear(cli);
 }
 
 static void on_outcome(void *arg, const struct outcome *o)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More of the wrong measurements of docs/load-traps.md: those that have to do with many requests. */
+/* More of the wrong measurements of docs/load-traps.md: those that take many requests. */
 #include "load_lib.h"
 
 static void begin(struct bench *b, struct fake *f, const char *script, const char *const *more)

@@ -93,6 +93,9 @@ static void passes_over_interim_responses(void)
 static void knows_an_end_from_a_cut(void)
 {
 	in_every_cut(SV(OK "Content-Length: 6\r\n\r\nhello"), true, "200 hello~");
+	/* Blanks around a value are none of it, tabs neither. */
+	in_every_cut(SV(OK "Transfer-Encoding:\t chunked \t\r\n\r\n1\r\nA\r\n0\r\n\r\n"), false,
+		     "200 A.");
 	in_every_cut(SV(OK "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), true, "200 hello~");
 	in_every_cut(SV(OK "Content-Le"), true, "~");
 	in_every_cut(SV(OK "Transfer-Encoding: chunked\r\n\r\n0\r\n"), true, "200 ~");
