@@ -6,6 +6,7 @@
 #include "cli/text.h"
 #include "cli/when.h"
 #include "envelope/envelope.h"
+#include "report/report.h"
 #include "run/run.h"
 
 struct log_conf {
@@ -86,11 +87,12 @@ static bool is_component(const char *layer, const char *name, const char *asked)
 	return streq(name, asked) || streq(both, asked);
 }
 
-/* A verdict that saw it change, an exception for its pin, a step back. */
+/* A verdict that saw it change, a search that found it, an exception for its pin, a step back. */
 static bool changed(const struct ledger_entry *e, const char *name)
 {
 	const json_t *changes = json_object_get(e->body, "changes");
 	const json_t *steps = json_object_get(e->body, "steps");
+	const json_t *did = json_object_get(json_object_get(e->body, "answer"), "components");
 	const char *subject = json_str_or(e->body, "subject", "");
 
 	for (size_t i = 0; i < json_array_size(changes); i++) {
@@ -99,6 +101,9 @@ static bool changed(const struct ledger_entry *e, const char *name)
 		if (is_component(json_str_or(x, "layer", ""), json_str_or(x, "name", ""), name))
 			return true;
 	}
+	for (size_t i = 0; i < json_array_size(did); i++)
+		if (streq(json_string_value(json_array_get(did, i)), name))
+			return true;
 	for (size_t i = 0; i < json_array_size(steps); i++)
 		if (streq(json_str_or(json_array_get(steps, i), "component", ""), name))
 			return true;
@@ -170,18 +175,31 @@ static char *waiver_summary(const json_t *b)
 			 json_str_or(b, "owner", ""), json_str_or(b, "reason", ""));
 }
 
-/* A search's trial or answer, with the components that are new or did it. */
-static char *search_summary(const json_t *b, const json_t *names, const char *none)
+static char *answer_summary(const json_t *b)
 {
 	struct str s CLEANUP(str_release) = { 0 };
 
+	str_addf(&s, "%s %s: answer: ", json_str_or(b, "workload", ""), json_str_or(b, "run", ""));
+	if (streq(json_str_or(b, "state", ""), "factorial"))
+		report_search_factorial(json_object_get(b, "factorial"), &s);
+	else
+		report_search_line(b, &s);
+	return xstrdup(str_text(&s));
+}
+
+/* A search's trial, with the components that are new. */
+static char *trial_summary(const json_t *b)
+{
+	const json_t *names = json_object_get(b, "new");
+	struct str s CLEANUP(str_release) = { 0 };
+
 	str_addf(&s, "%s %s: %s %s", json_str_or(b, "workload", ""), json_str_or(b, "run", ""),
-		 json_str_or(b, "why", "answer"), json_str_or(b, "state", ""));
+		 json_str_or(b, "why", ""), json_str_or(b, "state", ""));
 	for (size_t i = 0; i < json_array_size(names); i++)
 		str_addf(&s, "%s%s",
 			 i ? " " : ", new: ", json_string_value(json_array_get(names, i)));
 	if (!json_array_size(names))
-		str_add(&s, none);
+		str_add(&s, ", all old");
 	return xstrdup(str_text(&s));
 }
 
@@ -209,10 +227,9 @@ static char *summary(const struct ledger_entry *e)
 				 json_str_or(b, "state", NULL) ? " " : "",
 				 json_str_or(b, "state", ""));
 	if (streq(e->kind, "bisect.trial"))
-		return search_summary(b, json_object_get(b, "new"), ", all old");
+		return trial_summary(b);
 	if (streq(e->kind, "attribution"))
-		return search_summary(
-			b, json_object_get(json_object_get(b, "answer"), "components"), "");
+		return answer_summary(b);
 	if (streq(e->kind, "key.add"))
 		return xasprintf("key of %s", json_str_or(b, "holder", "?"));
 	if (streq(e->kind, "key.revoke"))

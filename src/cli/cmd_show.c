@@ -4,7 +4,9 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/searched.h"
 #include "cli/text.h"
+#include "report/report.h"
 #include <unistd.h>
 
 struct show_conf {
@@ -105,6 +107,8 @@ static int show_run(struct cli *cli, const void *conf, json_t *v, struct err *er
 	json_put_str(v, "leaf", e.ref.hex);
 	json_put(v, "entry", json_incref(entry));
 	TRY(put_corrections(cli, e.ref.hex, v, err));
+	if (streq(e.kind, "verdict"))
+		TRY(searched_put(cli->ledger, e.ref.hex, v, err));
 	TRY(ledger_signatures_of(cli->ledger, e.ref.leaf, &sigs, err));
 	for (size_t i = 0; i < sigs.n; i++)
 		(void)json_array_append_new(a, json_pack("{s:s, s:s}", "scheme", sigs.v[i].scheme,
@@ -118,6 +122,25 @@ static void add_content(const char *text, struct str *out)
 	AUTO_FREE char *clean = isatty(1) == 1 ? text_clean_lines(text) : NULL;
 
 	str_add(out, clean ? clean : text);
+}
+
+/* The answer of a search in words, and beside a verdict what a search found about it. */
+static void said(const json_t *v, struct str *out)
+{
+	const json_t *entry = json_object_get(v, "entry"), *body = json_object_get(entry, "body");
+	struct str s CLEANUP(str_release) = { 0 };
+	AUTO_FREE char *clean = NULL;
+
+	searched_text(json_object_get(v, "search"), out);
+	if (!streq(json_str_or(entry, "kind", ""), "attribution") ||
+	    !streq(json_str_or(body, "what", ""), "bisect"))
+		return;
+	if (streq(json_str_or(body, "state", ""), "factorial"))
+		report_search_factorial(json_object_get(body, "factorial"), &s);
+	else
+		report_search_line(body, &s);
+	clean = text_clean(sv_str(&s));
+	str_addf(out, "answer: %s\n", clean);
 }
 
 static void show_text(const json_t *v, struct str *out)
@@ -137,6 +160,7 @@ static void show_text(const json_t *v, struct str *out)
 	}
 	text = entry ? json_text(entry, true) : xstrdup("null");
 	str_addf(out, "leaf %s\n%s\n", json_str_or(v, "leaf", ""), text);
+	said(v, out);
 	for (size_t i = 0; i < json_array_size(a); i++)
 		str_addf(out, "signed: %s by %s\n", json_str_or(json_array_get(a, i), "scheme", ""),
 			 json_str_or(json_array_get(a, i), "signer", ""));

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "cli/find.h"
 #include "cli/reporting.h"
+#include "cli/searched.h"
 #include "cli/text.h"
 #include "cli/why_pack.h"
 #include "cli/why_plot.h"
@@ -32,36 +33,6 @@ static int packing(struct cli *cli, const struct ledger_entry *verdict, const ch
 	for (size_t i = 0; i < files.n; i++)
 		json_put_line(a, "%s", files.v[i]);
 	return 0;
-}
-
-/* The newest search for the component that this verdict had, a full plan of two aside. */
-static int on_search(void *arg, const struct ledger_entry *e, struct err *err)
-{
-	static const char *const keys[] = { "run", "state", "reason", "metric", "answer" };
-	json_t *v = arg, *search;
-
-	(void)err;
-	if (!streq(json_str_or(e->body, "what", ""), "bisect") ||
-	    streq(json_str_or(e->body, "state", ""), "factorial"))
-		return 0;
-	search = json_object();
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (json_object_get(e->body, keys[i]))
-			json_put(search, keys[i], json_incref(json_object_get(e->body, keys[i])));
-	json_put_str(search, "entry", e->ref.hex);
-	json_put(v, "search", search);
-	return 1;
-}
-
-static int put_search(struct cli *cli, const struct ledger_entry *verdict, json_t *v,
-		      struct err *err)
-{
-	static const char *const kinds[] = { "attribution", NULL };
-	struct ledger_filter f = {
-		.kinds = kinds, .digest = verdict->ref.hex, .rel = "verdict", .newest_first = true
-	};
-
-	return ledger_each(cli->ledger, &f, on_search, v, err);
 }
 
 static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err)
@@ -108,38 +79,11 @@ static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 						  json_object_get(r.body, "measured")));
 		}
 	}
-	TRY(put_search(cli, &e, v, err));
+	TRY(searched_put(cli->ledger, e.ref.hex, v, err));
 	TRY(reporting_lost(cli, &e, v, err));
 	if (c->pack)
 		TRY(packing(cli, &e, c->pack, v, err));
 	return 0;
-}
-
-/* "  twice bisect: malloc, share 98 % of the loss [97, 100], 100.0 % sure" */
-static void text_search(const json_t *search, struct str *out)
-{
-	const char *state = json_str_or(search, "state", "");
-	const json_t *a = json_object_get(search, "answer");
-	const json_t *names = json_object_get(a, "components");
-	const json_t *share = json_object_get(a, "share_e9");
-
-	if (!search)
-		return;
-	str_addf(out, "\n  'twice bisect' (%s): ", json_str_or(search, "run", ""));
-	if (streq(state, "outside"))
-		str_add(out, "none of the components, look outside the list");
-	else if (streq(state, "vanished"))
-		str_add(out, "it does not reproduce");
-	else if (!streq(state, "found"))
-		str_addf(out, "%s, %s", state, json_str_or(search, "reason", "no reason given"));
-	for (size_t i = 0; streq(state, "found") && i < json_array_size(names); i++)
-		str_addf(out, "%s%s", i ? " and " : "",
-			 json_string_value(json_array_get(names, i)));
-	if (streq(state, "found") && json_is_integer(share))
-		str_addf(out, ", %.0f %% of the loss", (double)json_integer_value(share) / 1e7);
-	if (streq(state, "found"))
-		str_addf(out, ", %.1f %% sure", (double)json_int_or(a, "posterior_e9", 0) / 1e7);
-	str_add(out, "\n");
 }
 
 static void why_text(const json_t *v, struct str *out)
@@ -148,13 +92,12 @@ static void why_text(const json_t *v, struct str *out)
 	const json_t *decision = json_object_get(body, "decision");
 	const json_t *answers = json_object_get(decision, "answers");
 
-	text_verdict(body, /* long_form= */ true, out);
+	text_verdict_searched(body, json_object_get(v, "search"), /* long_form= */ true, out);
 	numbers = json_object_get(decision, "numbers");
 	for (size_t i = 0; i < json_array_size(numbers); i++)
 		why_metric(json_object_get(v, "repetitions"), json_array_get(numbers, i), out);
 	for (size_t i = 0; i < json_array_size(answers); i++)
 		why_answer(json_array_get(answers, i), out);
-	text_search(json_object_get(v, "search"), out);
 	why_next(decision, out);
 	if (json_int_or(v, "evidence_lost", 0))
 		str_addc(out, '\n');

@@ -3,6 +3,7 @@
 #include "cli/reporting.h"
 
 #include "base/err.h"
+#include "cli/searched.h"
 #include "report/report.h"
 #include "run/run.h"
 
@@ -328,6 +329,7 @@ static int collect(struct collecting *c, const struct ledger_entry *verdict, str
 	TRY(add_accepted(c, body, err));
 	TRY(add_signoffs(c, verdict, err));
 	TRY(add_lost(c, err));
+	TRY(searched_put(c->ledger, verdict->ref.hex, c->v, err));
 	return add_log(c, err);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/text.h"
 
+#include "cli/searched.h"
+#include "report/report.h"
 #include "verdict/verdict.h"
 #include <math.h>
 
@@ -82,12 +84,17 @@ static void numbers(const json_t *a, struct str *out)
 	}
 }
 
-static void suspects(const json_t *d, struct str *out)
+static void suspects(const json_t *d, const json_t *search, struct str *out)
 {
 	const json_t *a = json_object_get(d, "suspects");
 
+	if (search)
+		str_addc(out, '\n');
+	searched_text(search, out);
 	if (!d)
 		return;
+	if (report_search_leads(search))
+		str_add(out, "\n  before the search, which supersedes it, was suspected:");
 	str_addf(out, "\n  symptom: %s; attribution: %s\n", json_str_or(d, "symptom", ""),
 		 json_str_or(d, "confidence", ""));
 	if (json_str_or(d, "component", NULL))
@@ -109,6 +116,12 @@ static void suspects(const json_t *d, struct str *out)
 
 void text_verdict(const json_t *body, bool long_form, struct str *out)
 {
+	text_verdict_searched(body, NULL, long_form, out);
+}
+
+void text_verdict_searched(const json_t *body, const json_t *search, bool long_form,
+			   struct str *out)
+{
 	const json_t *d = json_object_get(body, "decision");
 
 	str_addf(out, "%s: %s (run %s, %lld repetition%s%s", json_str_or(body, "workload", ""),
@@ -122,7 +135,7 @@ void text_verdict(const json_t *body, bool long_form, struct str *out)
 	list(json_object_get(d, "notes"), "note: ", out);
 	if (long_form)
 		numbers(json_object_get(d, "numbers"), out);
-	suspects(json_object_get(body, "attribution"), out);
+	suspects(json_object_get(body, "attribution"), search, out);
 	if (json_str_or(d, "advice", NULL))
 		str_addf(out, "  %s\n", json_str_or(d, "advice", ""));
 }

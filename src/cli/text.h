@@ -6,6 +6,9 @@
 
 /* A verdict entry's body for people: verdict, reasons, numbers, suspects, advice. */
 void text_verdict(const json_t *body, bool long_form, struct str *out);
+/* The same with what a search for the component found, which leads; NULL: there was none. */
+void text_verdict_searched(const json_t *body, const json_t *search, bool long_form,
+			   struct str *out);
 /* text_clean() line by line. Caller frees. */
 char *text_clean_lines(const char *text) MUST_USE;
 /* A record integer with its unit's name as people read it; "inf" and null too. Caller frees. */

@@ -202,12 +202,13 @@ static void readme(struct pack *p, const json_t *v)
 		 json_str_or(body, "run", ""), text_verdict_word(json_str_or(d, "verdict", "")),
 		 json_str_or(v, "tool_version", ""));
 	str_add(&s, "```\n");
-	text_verdict(body, /* long_form= */ true, &s);
+	text_verdict_searched(body, json_object_get(v, "search"), /* long_form= */ true, &s);
 	str_add(&s, "```\n\n"
 		    "| file | what it is |\n| --- | --- |\n"
 		    "| verdict.json | the verdict with its numbers, reasons and attribution |\n"
 		    "| stack-difference.txt, .json | what changed from the accepted stack |\n"
 		    "| stack.json | the whole stack of the candidate |\n"
+		    "| search.json | what 'twice bisect' found, where it was asked |\n"
 		    "| samples.csv | every repetition of both arms; values are integers in the "
 		    "metric's unit (docs/json.md) |\n"
 		    "| contract.yaml | the exact commands, limits and settings |\n"
@@ -320,6 +321,8 @@ int why_pack(struct cli *cli, const struct ledger_entry *verdict, const char *to
 	stack = json_object_get(json_object_get(v, "stack"), "components");
 	if (stack)
 		put_json(&p, "stack.json", stack);
+	if (json_object_get(v, "search"))
+		put_json(&p, "search.json", json_object_get(v, "search"));
 	samples(&p, v);
 	contract = json_object_get(v, "contract");
 	put(&p, "contract.yaml", json_str_or(contract, "source", ""));

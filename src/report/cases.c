@@ -125,6 +125,10 @@ static void add_verdict(struct report_cases *l, const json_t *report)
 	{
 		str_addf(&why, "\n%s", json_str_or(x, "text", ""));
 	}
+	if (json_object_get(report, "search")) {
+		str_add(&why, "\nBy trials of 'twice bisect': ");
+		report_search_line(json_object_get(report, "search"), &why);
+	}
 	if (view_verdict_tone(k) == TONE_GOOD)
 		r = CASE_PASS;
 	else if (k == VERDICT_REJECTED)

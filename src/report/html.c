@@ -203,11 +203,14 @@ void report_html(const json_t *report, struct str *out)
 {
 	const json_t *body = json_object_get(report, "verdict");
 	bool suspects = json_object_get(body, "attribution") != NULL;
+	bool search = json_object_get(report, "search") != NULL;
 
 	head(report, out);
 	banner(report, out);
 	str_add(out, "<nav aria-label=\"contents\"><a href=\"#metrics\">Metrics</a><a "
 		     "href=\"#stack\">Stack</a>");
+	if (search)
+		str_add(out, "<a href=\"#search\">Which component</a>");
 	if (suspects)
 		str_add(out, "<a href=\"#suspects\">Suspects</a>");
 	str_add(out, "<a href=\"#checks\">Checks</a><a href=\"#repetitions\">Repetitions</a><a "
@@ -221,6 +224,10 @@ void report_html(const json_t *report, struct str *out)
 	str_add(out, "<h2 id=\"stack\">What changed in the stack</h2>\n");
 	html_changes(report, out);
 	html_stack(report, out);
+	if (search) {
+		str_add(out, "<h2 id=\"search\">Which component did it</h2>\n");
+		html_search(report, out);
+	}
 	if (suspects) {
 		str_add(out, "<h2 id=\"suspects\">Suspects</h2>\n");
 		html_suspects(report, out);

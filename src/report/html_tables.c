@@ -212,6 +212,73 @@ static void texts(const json_t *list, const char *lead, struct str *out)
 	}
 }
 
+static void item(struct str *out, const char *text)
+{
+	esc_xml_in(out, "<li>", text, "</li>\n");
+}
+
+static void shares_table(const json_t *search, struct str *out)
+{
+	static const char *const heads[] = { "Component",    "Accepted",          "Now",
+					     ">Probability", "Share of the loss", NULL };
+	const json_t *list = json_object_get(search, "components"), *c;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	table_begin(out, "shares", heads);
+	json_array_foreach(list, i, c)
+	{
+		struct str share CLEANUP(str_release) = { 0 };
+
+		report_search_share(c, "share_e9", "low_e9", "high_e9", &share);
+		esc_xml_in(out, "<tr><th scope=\"row\">", json_str_or(c, "component", ""), "</th>");
+		cell(out, "text", json_str_or(c, "old", "-"));
+		cell(out, "text", json_str_or(c, "new", "-"));
+		str_addf(out, "<td class=\"num\">%.1f %%</td>", 100 * view_e9(c, "posterior_e9"));
+		cell(out, NULL, str_text(&share));
+		str_add(out, "</tr>\n");
+	}
+	table_end(out);
+}
+
+void html_search(const json_t *report, struct str *out)
+{
+	const json_t *search = json_object_get(report, "search"), *r;
+	const json_t *refused = json_object_get(search, "refused");
+	struct str line CLEANUP(str_release) = { 0 };
+	AUTO_FREE char *at = view_stamp(json_str_or(search, "at", NULL));
+	size_t i;
+
+	report_search_line(search, &line);
+	esc_xml_in(out, "<p><b>", str_text(&line), "</b></p>\n");
+	str_addf(out, "<p>By %lld trials of ", (long long)json_int_or(search, "trials", 0));
+	esc_xml_in(out, "<code>twice bisect</code> (", json_str_or(search, "run", ""), ", ");
+	esc_xml_in(out, "", at, "), ");
+	esc_xml_in(out, "measured by ", json_str_or(search, "metric", "-"), ".</p>\n<ul>\n");
+	if (report_search_kind(search))
+		item(out, report_search_kind(search));
+	for (int back = 0; back < 2 && streq(json_str_or(search, "state", ""), "found"); back++) {
+		struct str way CLEANUP(str_release) = { 0 };
+
+		report_search_way(search, back == 1, &way);
+		item(out, str_text(&way));
+	}
+	if (json_object_get(search, "factorial")) {
+		struct str plan CLEANUP(str_release) = { 0 };
+
+		report_search_factorial(json_object_get(search, "factorial"), &plan);
+		item(out, str_text(&plan));
+	}
+	json_array_foreach(refused, i, r)
+	{
+		esc_xml_in(out, "<li>Not tried: ", json_str_or(r, "why", ""), " (");
+		esc_xml_in(out, "", json_str_or(r, "source", ""), ")</li>\n");
+	}
+	str_add(out, "</ul>\n");
+	shares_table(search, out);
+}
+
 void html_suspects(const json_t *report, struct str *out)
 {
 	static const char *const heads[] = { "Suspect",  "Layer",   "What changed",
@@ -220,6 +287,9 @@ void html_suspects(const json_t *report, struct str *out)
 	const json_t *list = json_object_get(d, "suspects"), *s;
 	size_t i;
 
+	if (report_search_leads(json_object_get(report, "search")))
+		str_add(out, "<p class=\"soft\">What was suspected before the search. The search "
+			     "measured it and supersedes this.</p>\n");
 	esc_xml_in(out, "<p>Symptom: <b>", json_str_or(d, "symptom", "unknown"), "</b>. ");
 	esc_xml_in(out, "Confidence: <b>", json_str_or(d, "confidence", "unknown"), "</b>.</p>\n");
 	if (json_array_size(list))

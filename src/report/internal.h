@@ -76,6 +76,7 @@ double axis_step(double lo, double hi, unsigned most);
 void html_numbers(const json_t *report, struct str *out);
 void html_changes(const json_t *report, struct str *out);
 void html_stack(const json_t *report, struct str *out);
+void html_search(const json_t *report, struct str *out);
 void html_suspects(const json_t *report, struct str *out);
 void html_checks(const json_t *report, struct str *out);
 void html_reps(const json_t *report, struct str *out);

@@ -103,14 +103,74 @@ static void changes(const json_t *a, struct str *out)
 	str_add(out, n ? "\n" : "Nothing that matters.\n\n");
 }
 
-static void suspects(const json_t *d, struct str *out)
+static void item(const char *text, struct str *out)
+{
+	md_in(out, "- ", text, "\n");
+}
+
+static void search(const json_t *found, struct str *out)
+{
+	const json_t *parts = json_object_get(found, "components"), *c;
+	const json_t *refused = json_object_get(found, "refused"), *r;
+	struct str line CLEANUP(str_release) = { 0 };
+	size_t i;
+
+	if (!found)
+		return;
+	report_search_line(found, &line);
+	md_in(out, "### Which component did it\n\n**", str_text(&line), "**\n\n");
+	str_addf(out, "By %lld trials of `twice bisect` (",
+		 (long long)json_int_or(found, "trials", 0));
+	md_in(out, "", json_str_or(found, "run", ""), "), measured by ");
+	md_in(out, "", json_str_or(found, "metric", "-"), ".\n\n");
+	if (report_search_kind(found))
+		item(report_search_kind(found), out);
+	for (int back = 0; back < 2 && streq(json_str_or(found, "state", ""), "found"); back++) {
+		struct str way CLEANUP(str_release) = { 0 };
+
+		report_search_way(found, back == 1, &way);
+		item(str_text(&way), out);
+	}
+	if (json_object_get(found, "factorial")) {
+		struct str plan CLEANUP(str_release) = { 0 };
+
+		report_search_factorial(json_object_get(found, "factorial"), &plan);
+		item(str_text(&plan), out);
+	}
+	json_array_foreach(refused, i, r)
+	{
+		md_in(out, "- Not tried: ", json_str_or(r, "why", ""), " (");
+		md_in(out, "", json_str_or(r, "source", ""), ")\n");
+	}
+	str_add(out, "\n");
+	if (json_array_size(parts))
+		str_add(out, "| Component | Accepted | Now | Probability | Share |\n"
+			     "|---|---|---|--:|---|\n");
+	json_array_foreach(parts, i, c)
+	{
+		struct str share CLEANUP(str_release) = { 0 };
+
+		report_search_share(c, "share_e9", "low_e9", "high_e9", &share);
+		md_in(out, "| ", json_str_or(c, "component", ""), " | ");
+		md_in(out, "", json_str_or(c, "old", "-"), " | ");
+		md_in(out, "", json_str_or(c, "new", "-"), " | ");
+		str_addf(out, "%.1f %% | ", 100 * view_e9(c, "posterior_e9"));
+		md_in(out, "", str_text(&share), " |\n");
+	}
+	if (i)
+		str_add(out, "\n");
+}
+
+static void suspects(const json_t *d, bool superseded, struct str *out)
 {
 	const json_t *a = json_object_get(d, "suspects"), *s;
 	size_t i;
 
 	if (!d)
 		return;
-	md_in(out, "### Suspects\n\nSymptom: ", json_str_or(d, "symptom", "unknown"), "; ");
+	str_add(out, superseded ? "### Suspected before the search, which supersedes it\n\n"
+				: "### Suspects\n\n");
+	md_in(out, "Symptom: ", json_str_or(d, "symptom", "unknown"), "; ");
 	md_in(out, "confidence: ", json_str_or(d, "confidence", "unknown"), "\n\n");
 	json_array_foreach(a, i, s)
 	{
@@ -195,13 +255,15 @@ void report_markdown(const json_t *report, struct str *out)
 {
 	const json_t *body = json_object_get(report, "verdict"), *d = view_decision(report);
 	const json_t *log = json_object_get(report, "log");
+	const json_t *found = json_object_get(report, "search");
 
 	headline(report, out);
 	signoffs(json_object_get(report, "signoffs"), out);
 	numbers(json_object_get(d, "numbers"), out);
 	list(json_object_get(d, "notes"), "Note: ", out);
 	changes(json_object_get(body, "changes"), out);
-	suspects(json_object_get(body, "attribution"), out);
+	search(found, out);
+	suspects(json_object_get(body, "attribution"), report_search_leads(found), out);
 	checks(json_object_get(report, "checks"), out);
 	evidence(json_object_get(report, "evidence"), out);
 	md_in(out,

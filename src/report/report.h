@@ -17,6 +17,8 @@
  *	accepted	{run, leaf, by, at, note}: the sign-off that the run is compared with
  *	signoffs	[{leaf, seq, by, at, note, standing, why, holders, expires_at_ms}]: of this
  *			run
+ *	search		what the newest `twice bisect` of this verdict found: {run, entry, seq, at,
+ *			state, reason, metric, answer, components, trials, refused, factorial}
  *	checks		[outcome]: as outcome_to_json() writes them, in their order
  *	reps, bank	[{leaf, seq, ... as rep_to_json() writes them}]: of this run's series; of
  *			what it is compared with
@@ -43,3 +45,19 @@ void report_markdown(const json_t *report, struct str *out);
 void report_junit(const json_t *report, struct str *out);
 /* The same cases as CTRF JSON (ctrf.io). */
 void report_ctrf(const json_t *report, struct str *out);
+
+/* ---- what a search found, in words without markup -------------------------------------------- */
+
+/* Has it an answer, which counts for more than any suspicion? NULL: there was none. */
+bool report_search_leads(const json_t *search);
+/* "malloc: 98 % of the loss [97, 100], 100.0 % sure"; "undetermined: the limit of trials ..." */
+void report_search_line(const json_t *search, struct str *out);
+/* "98 % of the loss [97, 100]" of three members of o. */
+void report_search_share(const json_t *o, const char *share, const char *low, const char *high,
+			 struct str *out);
+/* Do the two of a pair interact? NULL: it is no pair. */
+const char *report_search_kind(const json_t *search);
+/* "only new there: 98 % of the loss [96, 100], 3 trials"; back: "all new but there: ..." */
+void report_search_way(const json_t *search, bool back, struct str *out);
+/* One line of a full plan of two. */
+void report_search_factorial(const json_t *factorial, struct str *out);

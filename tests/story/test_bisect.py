@@ -101,6 +101,37 @@ class Five(quick.Quick):
         return words
 
 
+def the_answer_is_told(q, v):
+    """By every command that shows the run, before what was only suspected."""
+    share = '%.0f %% of the loss [%.0f, %.0f], ' % tuple(
+        v['answer'][k] / 1e7 for k in ('share_e9', 'low_e9', 'high_e9'))
+    text = q.call('why', status=0)[1]
+    tap.has(text, 'malloc: ' + share)
+    tap.has(text, 'before the search, which supersedes it, was suspected:')
+    tap.true(text.index('malloc: ' + share) < text.index('symptom: '), text)
+    tap.has(text, 'only new there: ')
+    for form, first, then in (('html', '<h2 id="search">', 'The search measured it and supersedes'),
+                              ('md', '### Which component did it', 'which supersedes it')):
+        text = q.call('report', '--format', form, '--out', '-', status=0)[1]
+        tap.true(text.index(first) < text.index(then), form)
+        tap.has(text.replace('\\', ''), share)
+        tap.has(text.replace('\\', ''), 'all new but there: ')
+    for form in ('junit', 'ctrf'):
+        tap.has(q.call('report', '--format', form, '--out', '-', status=0)[1],
+                "malloc: " + share)
+    tap.equal(q.json('report', '--format', 'json', '--out', '-')['search']['answer'], v['answer'])
+    e, = q.log('--kind', 'attribution')
+    tap.has(e['summary'], 'answer: malloc: ' + share)
+    tap.equal([x['kind'] for x in q.log('--component', 'malloc')], ['verdict', 'attribution'])
+    tap.equal([x['kind'] for x in q.log('--component', 'blas')], ['verdict'])
+    tap.has(q.call('show', str(e['seq']), status=0)[1], '\nanswer: malloc: ' + share)
+    verdict = q.log('--kind', 'verdict')[-1]
+    tap.equal(q.json('show', str(verdict['seq']))['search']['run'], v['bisect'])
+    tap.has(q.call('show', str(verdict['seq']), status=0)[1], 'malloc: ' + share)
+    for args in (('show', str(e['seq'])), ('show', str(verdict['seq'])), ('log',)):
+        q.same_text(*args)
+
+
 def test_one_of_five_is_found_and_everything_put_back():
     q = Five(law('malloc'))
     plan = q.json('bisect', '--dry-run')
@@ -136,6 +167,7 @@ def test_one_of_five_is_found_and_everything_put_back():
     search = q.json('why')['search']
     tap.equal((search['state'], search['answer'], search['run']), ('found', v['answer'], v['bisect']))
     q.same_text('why')
+    the_answer_is_told(q, v)
 
     # Asked again it knows the answer without a trial.
     again = q.json('bisect')
@@ -155,6 +187,17 @@ def test_a_pair_that_is_needed_together():
     tap.true(0.15e9 < f['interaction_e9'] < 0.3e9, f)
     tap.true(f['interaction_half_e9'] < f['interaction_e9'], f)
     q.same_text('bisect', '--factorial', 'threads,flag', '--each', '2')
+    # The pair is told as an interaction, with what the full plan measured beside it.
+    text = q.call('why', status=0)[1]
+    tap.has(text, 'threads together with flag: ')
+    tap.has(text, 'an interaction: neither alone is enough')
+    tap.has(text, 'full plan of threads and flag: threads alone ')
+    q.same_text('why')
+    for form in ('html', 'md'):
+        text = q.call('report', '--format', form, '--out', '-', status=0)[1]
+        tap.has(text, 'an interaction: neither alone is enough')
+        tap.has(text, 'more than both added')
+    tap.true(any('full plan of threads and flag' in e['summary'] for e in q.log()))
     for wrong, status, text in (('threads', 64, 'not of the form'),
                                 ('threads,nothing', 65, "'nothing' is none"),
                                 ('flag,flag', 64, 'two different')):
