@@ -8,7 +8,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-enum { MAX_PARTS = 24, MAX_PART = 200, MAX_TEXT = 2000, MAX_SIGNATURES = 5000 };
+enum { MAX_PARTS = 160, MAX_PART = 200, MAX_TEXT = 2000, MAX_SIGNATURES = 5000 };
 
 static const char *const roles[SIGNATURE_ROLE_N] = { "cause", "generic", "wrapper", "consequence",
 						     "positive_marker" };
@@ -44,6 +44,7 @@ static void signature_release(struct signature *s)
 		freep(texts[i]);
 	strs_release(&s->parts);
 	strs_release(&s->unless);
+	strs_release(&s->words);
 	pcre2_code_free(s->code);
 	*s = (struct signature){ 0 };
 }
@@ -117,6 +118,22 @@ static int parts_of(const struct yaml *y, size_t least, struct strs *ret, struct
 	return 0;
 }
 
+static int names_of(const struct yaml *y, struct strs *ret, struct err *err)
+{
+	TRY(parts_of(y, SIGNATURE_MIN_WORD, ret, err));
+	for (size_t i = 0; i < ret->n; i++) {
+		const char *w = ret->v[i];
+		size_t n = word_length(w, strlen(w));
+
+		if (n < SIGNATURE_MIN_WORD || (w[n] && !streq(w + n, "*")))
+			return COMPLAIN(y, err,
+					"a word of '%s' is letters, digits and '_', with '*' "
+					"behind it or not, and not '%s'",
+					y->key, w);
+	}
+	return 0;
+}
+
 static int pattern_of(const struct yaml *y, struct signature *s, struct err *err)
 {
 	const uint32_t flags = PCRE2_CASELESS | PCRE2_NEVER_UTF | PCRE2_NEVER_UCP |
@@ -136,6 +153,27 @@ static int pattern_of(const struct yaml *y, struct signature *s, struct err *err
 	}
 	/* Without it (a build of PCRE2, or a system that forbids it) the interpreter does. */
 	(void)pcre2_jit_compile(s->code, PCRE2_JIT_COMPLETE);
+	return 0;
+}
+
+static int frame_of(const struct yaml *y, struct signature *s, struct err *err)
+{
+	if (y->kind == YAML_SCALAR && streq(y->text, "first"))
+		s->frame = FRAME_FIRST;
+	else if (y->kind == YAML_SCALAR && streq(y->text, "last"))
+		s->frame = FRAME_LAST;
+	else if (y->kind == YAML_SCALAR && streq(y->text, "between"))
+		s->frame = FRAME_BETWEEN;
+	else
+		return COMPLAIN(y, err, "'frame' is 'first', 'last' or 'between'");
+	return 0;
+}
+
+static int fails_of(const struct yaml *y, struct signature *s, struct err *err)
+{
+	if (y->kind != YAML_SCALAR || !(streq(y->text, "true") || streq(y->text, "false")))
+		return COMPLAIN(y, err, "'fails' is true or false");
+	s->fails = streq(y->text, "true");
 	return 0;
 }
 
@@ -175,7 +213,7 @@ static int member(const struct yaml *y, struct signature *s, struct err *err)
 	static const char *const names[] = { "id",     "role",    "layer",  "component", "rank",
 					     "parts",  "pattern", "unless", "meaning",   "causes",
 					     "action", "caution", "owner",  "versions",  "source",
-					     "test",   NULL };
+					     "test",   "fails",   "frame",  "words",     NULL };
 	const struct {
 		const char *key;
 		char **at;
@@ -192,8 +230,14 @@ static int member(const struct yaml *y, struct signature *s, struct err *err)
 		return parts_of(y, SIGNATURE_MIN_PART, &s->parts, err);
 	if (streq(y->key, "unless"))
 		return parts_of(y, 1, &s->unless, err);
+	if (streq(y->key, "words"))
+		return names_of(y, &s->words, err);
 	if (streq(y->key, "pattern"))
 		return pattern_of(y, s, err);
+	if (streq(y->key, "fails"))
+		return fails_of(y, s, err);
+	if (streq(y->key, "frame"))
+		return frame_of(y, s, err);
 	if (streq(y->key, "role") || streq(y->key, "layer") || streq(y->key, "rank"))
 		return words_of(y, s, err);
 	(void)complain(y->key_line, y->key_col, err, "unknown key '%s'", y->key);
@@ -203,8 +247,8 @@ static int member(const struct yaml *y, struct signature *s, struct err *err)
 
 static int complete(const struct yaml *y, struct signature *s, struct err *err)
 {
-	static const char *const need[] = { "id",    "role",    "layer",  "component", "rank",
-					    "parts", "meaning", "action", "test",      NULL };
+	static const char *const need[] = { "id",      "role",   "layer", "component", "rank",
+					    "meaning", "action", "test",  NULL };
 	char **optional[] = { &s->causes, &s->caution, &s->versions, &s->source };
 
 	for (size_t i = 0; need[i]; i++)
@@ -212,8 +256,10 @@ static int complete(const struct yaml *y, struct signature *s, struct err *err)
 			return COMPLAIN(y, err, "this signature has no '%s'", need[i]);
 	if (!s->id[0] || strspn(s->id, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(s->id))
 		return COMPLAIN(y, err, "'id' is made of a-z, 0-9 and '-', not '%s'", s->id);
-	if (!s->parts.n)
-		return COMPLAIN(y, err, "'parts' of '%s' is empty", s->id);
+	if (!s->parts.n && !s->words.n)
+		return COMPLAIN(y, err, "this signature has no 'parts'");
+	if (s->words.n && !s->fails)
+		return COMPLAIN(y, err, "'words' of '%s' need 'fails: true'", s->id);
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
 		if (!*optional[i])
 			*optional[i] = xstrdup("");

@@ -18,6 +18,14 @@
  * part; the others count as seen, not as won. "One line" is cut at SIGNATURE_NEAR
  * bytes: a log in one endless line still says more than one thing.
  *
+ * A signature of a family (every line of one library, every exception) is wide: with `fails` the
+ * line must also speak of a failure, and not at a level below an error's. Such a signature may
+ * have `words` beside or instead of parts: names of any length ("ucx", "sglang", "nccl*") at the
+ * begin of a word; they are looked for only where a part or a failure is. A `frame` is a line of a
+ * stack: only the frame where the fault came up counts as won, the others as seen; that is the last
+ * one of a Python traceback and the first one of a native backtrace. Frames `between` say nothing
+ * and only hold a traceback together.
+ *
  * Roles: a cause names the layer that is broken. A generic line has a usual layer and nothing that
  * proves it: it decides only when no cause is there, at low confidence. A wrapper reports a
  * failure whose reason stands elsewhere, a consequence follows from one: neither ever decides. A
@@ -33,6 +41,7 @@ struct err;
 
 enum {
 	SIGNATURE_MIN_PART = 7,
+	SIGNATURE_MIN_WORD = 3,
 	SIGNATURE_NEAR = 1024,   /* matches further apart in one line don't compete */
 	SIGNATURE_EXCERPT = 240, /* bytes of a line that are kept */
 	SIGNATURE_AROUND = 4096, /* bytes before and behind a part that a pattern may see */
@@ -50,6 +59,8 @@ enum signature_role {
 const char *signature_role_name(enum signature_role r); /* "cause" ... "positive_marker" */
 bool signature_role_parse(struct sv s, enum signature_role *ret);
 
+enum signature_frame { FRAME_NONE, FRAME_FIRST, FRAME_LAST, FRAME_BETWEEN };
+
 /* CL_N as a layer: the line alone can't say. Its name is "undetermined". */
 const char *signature_layer_name(enum component_layer l);
 
@@ -60,8 +71,11 @@ struct signature {
 	char *component;            /* "HBM", "scheduler", ... */
 	char *owner;                /* who acts */
 	unsigned rank;              /* how specific, 1..9; higher wins in one line */
+	bool fails;                 /* only in a line that speaks of a failure */
+	enum signature_frame frame; /* a line of a stack: which frame of it counts */
 	struct strs parts, unless;
-	char *pattern; /* NULL: the parts are enough */
+	struct strs words; /* of lines that speak of a failure; "nccl*": what begins so */
+	char *pattern;     /* NULL: the parts are enough */
 	char *meaning, *causes, *action, *caution, *versions, *source; /* "" when there is none */
 	char *test; /* a line that this signature wins */
 	void *code; /* compiled pattern: the scanner's business */

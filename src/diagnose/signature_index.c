@@ -133,6 +133,62 @@ static void fill(struct signature_index *x)
 		x->first[h + 1] += x->first[h];
 }
 
+size_t word_length(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && ((p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z') ||
+			 (p[i] >= '0' && p[i] <= '9') || p[i] == '_'))
+		i++;
+	return i;
+}
+
+unsigned name_bucket(const char *p)
+{
+	uint32_t h = (uint32_t)(p[0] | 0x20) << 16 | (uint32_t)(p[1] | 0x20) << 8 |
+		     (uint32_t)(p[2] | 0x20);
+
+	return (h * 0x9e3779b1u) >> 22;
+}
+_Static_assert(NAME_BUCKETS == 1 << (32 - 22), "the upper bits of the hash");
+
+static int by_bucket(const void *pa, const void *pb)
+{
+	const struct index_name *a = pa, *b = pb;
+	unsigned ba = name_bucket(a->text), bb = name_bucket(b->text);
+
+	if (ba != bb)
+		return ba < bb ? -1 : 1;
+	if (a->sig != b->sig)
+		return a->sig < b->sig ? -1 : 1;
+	return strcmp(a->text, b->text);
+}
+
+static void add_names(struct signature_index *x, const struct signature *s, uint32_t sig)
+{
+	for (size_t i = 0; i < s->words.n; i++) {
+		struct str low CLEANUP(str_release) = { 0 };
+		const char *w = s->words.v[i];
+		size_t n = word_length(w, strlen(w));
+
+		for (size_t k = 0; k < n; k++)
+			str_addc(&low, w[k] >= 'A' && w[k] <= 'Z' ? (char)(w[k] + 32) : w[k]);
+		strs_add(&x->texts, str_text(&low));
+		*VEC_ADD(&x->names) = (struct index_name){ x->texts.v[x->texts.n - 1], (uint32_t)n,
+							   sig, w[n] == '*' };
+	}
+}
+
+static void sort_names(struct signature_index *x)
+{
+	if (x->names.n > 1)
+		qsort(x->names.v, x->names.n, sizeof(*x->names.v), by_bucket);
+	for (size_t i = 0; i < x->names.n; i++)
+		x->names_first[name_bucket(x->names.v[i].text) + 1]++;
+	for (size_t b = 0; b < NAME_BUCKETS; b++)
+		x->names_first[b + 1] += x->names_first[b];
+}
+
 struct signature_index *signature_index_new(const struct signatures *l)
 {
 	struct signature_index *x = xcalloc(1, sizeof(*x));
@@ -143,8 +199,13 @@ struct signature_index *signature_index_new(const struct signatures *l)
 
 			*VEC_ADD(&x->parts.v[part].users) = (uint32_t)i;
 		}
+		add_names(x, &l->v[i], (uint32_t)i);
 	}
+	sort_names(x);
+	for (size_t i = 0; x->names.n && words_anchors[i]; i++)
+		(void)part_of(x, words_anchors[i]);
 	fill(x);
+	x->words = words_new();
 	return x;
 }
 
@@ -158,7 +219,9 @@ void signature_index_free(struct signature_index **x)
 		free(it->parts.v[i].users.v);
 	free(it->parts.v);
 	free(it->entries.v);
+	free(it->names.v);
 	strs_release(&it->texts);
+	words_free(&it->words);
 	free(it);
 	*x = NULL;
 }

@@ -16,6 +16,7 @@ enum {
 	INDEX_WINDOW = INDEX_GRAM + INDEX_STEP - 1,
 	INDEX_BITS = 13,  /* of the hash that lists the groups */
 	FILTER_BITS = 18, /* of the hash that says whether there is one at all: 32 KiB */
+	NAME_BUCKETS = 1024,
 };
 _Static_assert((int)INDEX_WINDOW == (int)SIGNATURE_MIN_PART, "the shortest part is one window");
 
@@ -34,6 +35,12 @@ struct index_part {
 		size_t n, room;
 	} users;
 };
+/* A name that a signature has among its `words`. */
+struct index_name {
+	const char *text; /* lower case, without the star; borrowed from `texts` */
+	uint32_t n, sig;
+	bool open; /* more letters may follow */
+};
 struct signature_index {
 	struct {
 		struct index_part *v;
@@ -46,7 +53,18 @@ struct signature_index {
 	} entries;                              /* by hash */
 	uint32_t first[(1u << INDEX_BITS) + 1]; /* entries of hash h: first[h] .. first[h + 1] */
 	uint64_t filter[(1u << FILTER_BITS) / 64];
+	struct words *words; /* of failure; for signatures that want them */
+	struct {
+		struct index_name *v;
+		size_t n, room;
+	} names;                                /* `words` of all signatures, by bucket */
+	uint32_t names_first[NAME_BUCKETS + 1]; /* names of bucket b: names_first[b] .. [b + 1] */
 };
+
+/* Bytes of the word at p: letters, digits, '_'. */
+size_t word_length(const char *p, size_t n);
+/* By its first three letters in either case. */
+unsigned name_bucket(const char *p);
 
 /* ASCII letters to lower case, and a few other bytes to wrong ones: parts are compared after. */
 static inline uint32_t index_fold(uint32_t gram)
@@ -62,6 +80,15 @@ static inline uint32_t index_list(uint32_t hash)
 {
 	return hash >> (FILTER_BITS - INDEX_BITS);
 }
+
+/* Fixed texts of which one is in most lines that speak of a failure: where names are looked for. */
+extern const char *const words_anchors[];
+
+/* Does a line speak of a failure? Words of failure in it, no level below an error's, and not just
+ * "0 errors". Compiled once for a catalogue, read by any number of scans. */
+struct words *words_new(void) MUST_USE;
+void words_free(struct words **w);
+bool words_fail(const struct words *w, struct sv line);
 
 struct signature_index *signature_index_new(const struct signatures *l) MUST_USE;
 void signature_index_free(struct signature_index **x);

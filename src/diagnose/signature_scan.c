@@ -14,6 +14,9 @@ enum {
 	NEAR_HITS = 96, /* parts that are looked at together; a line that has more repeats them */
 	MATCH_STEPS = 100000,
 	MATCH_HEAP_KIB = 4096,
+	/* Lines from one frame of a stack to the next: code, carets; frames of nobody we know. */
+	FRAME_GAP = 4,
+	FRAME_GAP_NATIVE = 12,
 	ESC = 0x1b,
 	BEL = 0x07,
 };
@@ -40,6 +43,10 @@ struct signature_scan {
 	uint64_t lines;  /* line ends before buf[0] */
 	uint64_t line_offset; /* where the line that buf[0] is in began */
 	uint64_t unjudged;
+	struct {
+		uint64_t line;   /* 0: none yet */
+		uint32_t winner; /* the frame that counts so far */
+	} stack[FRAME_LAST + 1];
 	bool open; /* bytes came after the last line end */
 	struct found near[NEAR_HITS];
 	size_t n_near;
@@ -145,10 +152,22 @@ static uint64_t count_lines(const char *p, size_t n)
 
 /* ---- one line ------------------------------------------------------------------------------- */
 
+/* Asked once for what competes together. */
+static bool speaks_of_failure(struct signature_scan *s, struct sv around, int *known)
+{
+	if (*known < 0)
+		*known = words_fail(s->all->index->words, around);
+	return *known;
+}
+
 /* 1: the signature is there; 0: it is not, or that took too much work. */
-static bool holds(struct signature_scan *s, const struct signature *sig, struct sv around)
+static bool holds(struct signature_scan *s, const struct signature *sig, struct sv around,
+		  int *fails)
 {
 	int rc;
+
+	if (sig->fails && !speaks_of_failure(s, around, fails))
+		return false;
 
 	for (size_t i = 0; i < sig->unless.n; i++)
 		if (contains(around, sig->unless.v[i]))
@@ -208,6 +227,26 @@ static void record(struct signature_scan *s, const struct text *t, struct sv lin
 	y->last_line = number;
 }
 
+/* A frame: does it count as won? The one that counted before may lose that. */
+static bool frame_counts(struct signature_scan *s, uint32_t sig, uint64_t number)
+{
+	enum signature_frame as = s->all->v[sig].frame,
+			     kind = as == FRAME_BETWEEN ? FRAME_LAST : as;
+	uint64_t gap = kind == FRAME_FIRST ? FRAME_GAP_NATIVE : FRAME_GAP;
+	bool goes_on = s->stack[kind].line && number - s->stack[kind].line <= gap;
+	struct tally *y = &s->tally[s->stack[kind].winner];
+
+	if (as == FRAME_BETWEEN && !goes_on)
+		return false;
+	s->stack[kind].line = number;
+	if (as == FRAME_BETWEEN || (goes_on && kind == FRAME_FIRST))
+		return false;
+	if (goes_on && y->won && !--y->won)
+		y->placed_by_win = false;
+	s->stack[kind].winner = sig;
+	return true;
+}
+
 static bool beats(const struct signatures *all, const struct candidate *a,
 		  const struct candidate *b)
 {
@@ -218,33 +257,70 @@ static bool beats(const struct signatures *all, const struct candidate *a,
 	return a->part > b->part;
 }
 
+enum { MAX_CANDIDATES = NEAR_HITS * 4 };
+
+/* In its place by signature: the longest text of each counts. */
+static void candidate_add(struct candidate *c, size_t *n_c, uint32_t sig, size_t at, size_t part)
+{
+	size_t k = 0;
+
+	while (k < *n_c && c[k].sig != sig)
+		k++;
+	if (k == MAX_CANDIDATES || (k < *n_c && c[k].part >= part))
+		return;
+	c[k] = (struct candidate){ sig, at, part };
+	*n_c = MAX(*n_c, k + 1);
+}
+
+/* Signatures that have a name at the begin of a word of `around`, at `from` of its line. */
+static void names_in(const struct signature_index *x, struct sv around, size_t from,
+		     struct candidate *c, size_t *n_c)
+{
+	size_t i = 0;
+
+	while (i < around.n) {
+		size_t n = word_length(around.p + i, around.n - i);
+		unsigned b;
+
+		if (n < SIGNATURE_MIN_WORD) {
+			i += n + 1;
+			continue;
+		}
+		b = name_bucket(around.p + i);
+		for (uint32_t e = x->names_first[b]; e < x->names_first[b + 1]; e++) {
+			const struct index_name *it = &x->names.v[e];
+
+			if ((it->open ? n >= it->n : n == it->n) &&
+			    same(around.p + i, it->text, it->n))
+				candidate_add(c, n_c, it->sig, from + i, it->n);
+		}
+		i += n;
+	}
+}
+
 /* Hits no further apart than SIGNATURE_NEAR compete. */
 static void compete(struct signature_scan *s, const struct text *t, struct sv line, uint64_t number,
 		    const struct found *f, size_t n)
 {
-	struct candidate c[NEAR_HITS * 4];
+	struct candidate c[MAX_CANDIDATES];
 	size_t n_c = 0, best = 0, from, to;
 	struct sv around;
+	int fails = -1;
+	bool won;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct index_part *p = &s->all->index->parts.v[f[i].part];
 
-		for (size_t u = 0; u < p->users.n && n_c < ARRAY_SIZE(c); u++) {
-			size_t k = 0;
-
-			while (k < n_c && c[k].sig != p->users.v[u])
-				k++;
-			if (k < n_c && c[k].part >= p->n)
-				continue;
-			c[k] = (struct candidate){ p->users.v[u], f[i].at, p->n };
-			n_c = MAX(n_c, k + 1);
-		}
+		for (size_t u = 0; u < p->users.n; u++)
+			candidate_add(c, &n_c, p->users.v[u], f[i].at, p->n);
 	}
 	from = f[0].at > SIGNATURE_AROUND ? f[0].at - SIGNATURE_AROUND : 0;
 	to = MIN(line.n, f[n - 1].at + SIGNATURE_AROUND);
 	around = (struct sv){ line.p + from, to - from };
+	if (s->all->index->names.n && speaks_of_failure(s, around, &fails))
+		names_in(s->all->index, around, from, c, &n_c);
 	for (size_t i = 0; i < n_c;) {
-		if (holds(s, &s->all->v[c[i].sig], around))
+		if (holds(s, &s->all->v[c[i].sig], around, &fails))
 			i++;
 		else
 			c[i] = c[--n_c];
@@ -252,8 +328,11 @@ static void compete(struct signature_scan *s, const struct text *t, struct sv li
 	for (size_t i = 1; i < n_c; i++)
 		if (beats(s->all, &c[i], &c[best]))
 			best = i;
+	won = n_c && (!s->all->v[c[best].sig].frame || frame_counts(s, c[best].sig, number));
+	/* A family that lost says nothing that the winner does not say better. */
 	for (size_t i = 0; i < n_c; i++)
-		record(s, t, line, number, &c[i], i == best);
+		if (i == best || !s->all->v[c[i].sig].fails)
+			record(s, t, line, number, &c[i], i == best && won);
 }
 
 static int by_place(const void *pa, const void *pb)

@@ -64,14 +64,17 @@ static void every_signature_wins_its_test_line(void)
 	struct signatures l CLEANUP(signatures_release) = { 0 };
 
 	builtin(&l);
-	CHECK(l.n >= 230);
+	CHECK(l.n >= 600);
 	for (size_t i = 0; i < l.n; i++) {
 		struct signature_hits h CLEANUP(signature_hits_release) = { 0 };
 		const struct signature_hit *x;
 
 		signatures_scan_text(&l, sv_of(l.v[i].test), &h);
 		x = signature_hits_find(&h, l.v[i].id);
-		CHECK_STR(x && x->won ? l.v[i].id : "not won", l.v[i].id);
+		if (l.v[i].frame == FRAME_BETWEEN)
+			CHECK(x && x->seen && !x->won);
+		else
+			CHECK_STR(x && x->won ? l.v[i].id : "not won", l.v[i].id);
 		CHECK_INT(h.unjudged, 0);
 	}
 }
