@@ -281,6 +281,8 @@ static void text_plan(const json_t *v, struct str *out)
 	const json_t *p = json_object_get(v, "plan"), *expect = json_object_get(p, "expect");
 	const char *currency = json_str_or(p, "currency", "");
 
+	if (!json_object_get(p, "missing_e9") && !json_array_size(expect))
+		return;
 	if (json_object_get(p, "missing_e9")) {
 		str_add(out, "plan: each alone, both, neither; still to do: ");
 		add_cost(p, "missing", currency, out);
@@ -362,17 +364,48 @@ static void text_restored(const json_t *v, struct str *out)
 			 json_str_or(json_array_get(l, i), "value", ""));
 }
 
+/* What is known before anything is tried; the state of the answer that is there already. */
+static const char *text_so_far(const json_t *v, struct str *out)
+{
+	const json_t *s = json_object_get(v, "so_far");
+	const char *search = json_str_or(s, "search", "none"), *state = json_str_or(s, "state", "");
+	long long trials = (long long)json_int_or(s, "trials", 0);
+
+	if (streq(search, "running"))
+		str_addf(out, "a search (%s) is going on here\n", json_str_or(s, "run", ""));
+	if (streq(search, "not ended"))
+		str_addf(out,
+			 "the search %s has no end: it goes on elsewhere or was killed; then "
+			 "'twice bisect' or --restore puts back what it switched\n",
+			 json_str_or(s, "run", ""));
+	if (!streq(state, "open")) {
+		if (trials)
+			str_addf(out, "answered already by %lld trial%s", trials,
+				 trials == 1 ? "" : "s");
+		else
+			str_add(out, "before any trial");
+		if (json_object_get(s, "seq"))
+			str_addf(out, ", entry %lld", (long long)json_int_or(s, "seq", 0));
+		str_add(out, ":\n");
+		return state;
+	}
+	return "planned";
+}
+
 static void bisect_text(const json_t *v, struct str *out)
 {
 	const char *state = json_str_or(v, "state", "");
 	const json_t *missing = json_object_get(v, "no_switch_for");
 	const json_t *still = json_object_get(v, "still_different");
+	const char *further = json_str_or(json_object_get(v, "so_far"), "further", NULL);
 
 	if (json_object_get(v, "words")) {
 		text_restored(v, out);
 		return;
 	}
 	text_head(v, out);
+	if (streq(state, "planned"))
+		state = text_so_far(v, out);
 	if (streq(state, "found"))
 		text_found(v, out);
 	else if (streq(state, "outside"))
@@ -398,6 +431,8 @@ static void bisect_text(const json_t *v, struct str *out)
 			 json_string_value(json_array_get(still, i)));
 	text_refused(v, out);
 	text_trials(v, out);
+	if (further)
+		str_addf(out, "a further search would add: %s\n", further);
 	if (json_object_get(v, "plan"))
 		text_plan(v, out);
 	if (json_str_or(v, "not_restored", NULL))

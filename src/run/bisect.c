@@ -480,6 +480,11 @@ static void put_plan(struct bisecting *b, json_t *to)
 		json_put(to, "plan", o);
 		return;
 	}
+	if (b->step.state != BISECT_TRY) {
+		json_put(o, "expect", json_array()); /* nothing is to be tried */
+		json_put(to, "plan", o);
+		return;
+	}
 	expect = json_array();
 	bisect_expect(&b->in, GAMES, 1, &e);
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
@@ -559,6 +564,25 @@ static void put_value(struct bisecting *b, json_t *value)
 		json_put_str(value, "state", "factorial");
 	else
 		put_answer(&b->q, &b->in, &b->fit, &b->step, value);
+}
+
+/* An answer that is there already comes before any plan. */
+static void put_standing(struct bisecting *b, json_t *value)
+{
+	size_t limit = b->in.max_trials ? b->in.max_trials : BISECT_MAX_TRIALS;
+	struct sofar s = { &b->q,
+			   &b->fit,
+			   &b->step,
+			   &b->earlier,
+			   b->trials.n,
+			   b->step.state == BISECT_UNDETERMINED && b->trials.n >= limit,
+			   b->earlier.unended && going_elsewhere(b->g.env) };
+
+	put_so_far(&s, value);
+	if (b->step.state != BISECT_TRY && !b->conf->a) {
+		put_answer(&b->q, &b->in, &b->fit, &b->step, value);
+		json_put_str(value, "state", "planned");
+	}
 }
 
 /* A full plan has all four or none. */
@@ -690,6 +714,7 @@ int run_bisect(const struct run_env *env, const struct run_bisect *conf, json_t 
 	if (conf->plan_only) {
 		TRY(begin(&b, err));
 		put_value(&b, value);
+		put_standing(&b, value);
 		put_plan(&b, value);
 		*ret_exit = 0;
 		return 0;

@@ -150,6 +150,21 @@ static void on_search(struct reading *r, const struct ledger_entry *e)
 		r->ret->interrupted = 0;
 	}
 	r->ret->n += s->same;
+	if (!s->same)
+		return;
+	memcpy(r->ret->run, s->run, sizeof(s->run));
+	r->ret->unended = true;
+	r->ret->answer[0] = '\0';
+}
+
+static void on_answer(struct reading *r, const struct ledger_entry *e)
+{
+	const struct search *s = search_of(r, run_ref_of(e->body, "intent"));
+
+	if (!s || !s->same || streq(json_str_or(e->body, "state", ""), "factorial"))
+		return;
+	memcpy(r->ret->answer, e->ref.hex, 65);
+	r->ret->answer_seq = e->ref.seq;
 }
 
 static void on_announced(struct reading *r, const struct ledger_entry *e)
@@ -201,6 +216,10 @@ static int on_entry(void *arg, const struct ledger_entry *e, struct err *err)
 
 	if (streq(e->kind, "bisect.trial"))
 		return on_trial(r, e, err);
+	if (streq(e->kind, "attribution")) {
+		on_answer(r, e);
+		return 0;
+	}
 	if (streq(e->kind, "run.intent")) {
 		if (streq(scope, "bisect"))
 			on_search(r, e);
@@ -212,8 +231,11 @@ static int on_entry(void *arg, const struct ledger_entry *e, struct err *err)
 	} else if (streq(scope, "bisect")) {
 		struct search *s = search_of(r, run_ref_of(e->body, "intent"));
 
-		if (s)
-			s->restored = json_bool_or(e->body, "restored", false);
+		if (!s)
+			return 0;
+		s->restored = json_bool_or(e->body, "restored", false);
+		if (s->same && streq(s->run, r->ret->run))
+			r->ret->unended = false;
 	} else if (streq(scope, "restore")) {
 		for (size_t i = 0; i < r->searches.n; i++)
 			r->searches.v[i].restored = true;
@@ -235,8 +257,8 @@ static void unrestored(struct reading *r)
 int earlier_read(struct ledger *l, const struct contract *c, const struct question *q,
 		 struct earlier *ret, struct err *err)
 {
-	static const char *const kinds[] = { "run.intent", "run.result", "run.abandon",
-					     "bisect.trial", NULL };
+	static const char *const kinds[] = { "run.intent",   "run.result",  "run.abandon",
+					     "bisect.trial", "attribution", NULL };
 	struct earlier e CLEANUP(earlier_release) = { 0 };
 	struct reading r = { .c = c, .q = q, .ret = &e };
 	struct ledger_filter f = { .kinds = kinds };

@@ -78,7 +78,11 @@ void trials_release(struct trials *l);
  * as one of them left it (words that were in place before it, by component; any question). */
 struct earlier {
 	struct trials trials;
-	size_t n;           /* searches */
+	size_t n;        /* searches */
+	char run[40];    /* the newest of them */
+	bool unended;    /* it has no end in the ledger: it goes on, or was killed */
+	char answer[65]; /* the newest answer of this question; "" */
+	uint64_t answer_seq;
 	size_t interrupted; /* trials that were announced and never ended */
 	json_t *found;      /* [{"name","value"}]; NULL: all put back */
 	char unrestored[40];
@@ -86,6 +90,18 @@ struct earlier {
 void earlier_release(struct earlier *e);
 int earlier_read(struct ledger *l, const struct contract *c, const struct question *q,
 		 struct earlier *ret, struct err *err) MUST_USE;
+
+/* Where a search stands before anything is tried. */
+struct sofar {
+	const struct question *q;
+	const struct bisect_fit *fit;
+	const struct bisect_step *step;
+	const struct earlier *earlier;
+	size_t trials; /* that count here */
+	bool limit;    /* undetermined, for no trial is left */
+	bool running;  /* something holds the lock of this ledger here */
+};
+void put_so_far(const struct sofar *s, json_t *to);
 
 json_t *config_names(const struct question *q, uint32_t config); /* those that are new */
 json_t *trial_json(const struct question *q, const struct trial *t);

@@ -252,6 +252,19 @@ int going_lock(struct going *g, struct err *err)
 	return 0;
 }
 
+bool going_elsewhere(const struct run_env *env)
+{
+	AUTO_FREE char *path = path_join(ledger_dir(env->ledger), "run.lock");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool held;
+
+	if (fd < 0)
+		return false; /* nobody ran yet */
+	held = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	(void)close(fd);
+	return held;
+}
+
 int going_begin(struct going *g, struct err *err)
 {
 	TRY(going_identify(g, err));

@@ -34,6 +34,8 @@ void going_note(const struct going *g, const char *fmt, ...) PRINTF(2, 3);
 /* Two runs at once on a machine would measure each other: the second waits. Taken before anything
  * else, let go by the kernel however this process ends. */
 int going_lock(struct going *g, struct err *err) MUST_USE;
+/* Does another one hold it now? */
+bool going_elsewhere(const struct run_env *env);
 /* Captures, finds the accepted run and the series, announces. */
 int going_begin(struct going *g, struct err *err) MUST_USE;
 int going_folder(struct going *g, const char *name, char **ret, struct err *err) MUST_USE;

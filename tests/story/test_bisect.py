@@ -101,6 +101,55 @@ class Five(quick.Quick):
         return words
 
 
+# Where a search can stand: state, what became of the newest search, words of the plan's text.
+STANDS = {
+    'fresh': ('open', 'none', ['plan, confirmation included', 'next (reproduce): none new'], []),
+    'running': ('open', 'running', ['is going on here', 'next ('], []),
+    'killed': ('open', 'not ended', ['goes on elsewhere or was killed', '--restore'], []),
+    'interrupted': ('open', 'ended', ['next ('], ['answered already']),
+    'found': ('found', 'ended', ['answered already by', ', entry ', 'malloc: share',
+                                 'nothing: it is known', 'measures the share of malloc anew'],
+              [' 0.0 %', 'plan, confirmation']),
+    'pair': ('found', 'ended', ['threads together with flag: share',
+                                '--factorial threads,flag measures each'], [' 0.0 %', 'plan, conf']),
+    'outside': ('outside', 'ended', ['none of these components: all old is as bad now',
+                                     'nothing about these components'], ['plan, conf']),
+    'vanished': ('vanished', 'ended', ['it does not reproduce', "'twice run' says"],
+                 ['plan, conf']),
+    'limit': ('undetermined', 'ended', ['undetermined: the limit of trials is reached',
+                                        '--trials N with a larger N goes on'], ['plan, conf']),
+    'exhausted': ('undetermined', 'ended', ['undetermined: ', 'nothing: what could be tried was'],
+                  ['plan, conf']),
+    'refused': ('undetermined', 'ended', ['undetermined: ', '--unsupported tries them'],
+                ['plan, conf']),
+    'impossible': ('undetermined', 'none', ['before any trial', 'no configuration can be tried',
+                                            'nothing: every combination is refused'],
+                   ['plan, conf']),
+}
+
+
+def stands(q, where, *more):
+    state, search, has, lacks = STANDS[where]
+    entries = len(q.log('--all'))
+    v = q.json('bisect', '--dry-run', *more)
+    s = v['so_far']
+    tap.equal((v['state'], s['state'], s['search']), ('planned', state, search))
+    tap.equal(s['trials'], len(v['trials']))
+    tap.equal('answer' in v, state in ('found', 'outside', 'vanished'))
+    tap.equal(bool(v['plan']['expect']), state == 'open')
+    if state != 'open' and search == 'ended':
+        tap.equal(q.entry(s['seq'])['kind'], 'attribution')
+        tap.has(q.entry(s['seq'])['body']['run'], '2')
+    text = q.call('bisect', '--dry-run', *more, status=0)[1]
+    for words in has:
+        tap.has(text, words)
+    for words in lacks:
+        tap.true(words not in text, '%r in %s' % (words, text))
+    if search != 'running':
+        q.same_text('bisect', '--dry-run', *more)
+        tap.equal(len(q.log('--all')), entries)        # a plan leaves nothing behind
+
+
 def the_answer_is_told(q, v):
     """By every command that shows the run, before what was only suspected."""
     share = '%.0f %% of the loss [%.0f, %.0f], ' % tuple(
@@ -120,7 +169,7 @@ def the_answer_is_told(q, v):
         tap.has(q.call('report', '--format', form, '--out', '-', status=0)[1],
                 "malloc: " + share)
     tap.equal(q.json('report', '--format', 'json', '--out', '-')['search']['answer'], v['answer'])
-    e, = q.log('--kind', 'attribution')
+    e = q.log('--kind', 'attribution')[-1]
     tap.has(e['summary'], 'answer: malloc: ' + share)
     tap.equal([x['kind'] for x in q.log('--component', 'malloc')], ['verdict', 'attribution'])
     tap.equal([x['kind'] for x in q.log('--component', 'blas')], ['verdict'])
@@ -134,6 +183,12 @@ def the_answer_is_told(q, v):
 
 def test_one_of_five_is_found_and_everything_put_back():
     q = Five(law('malloc'))
+    stands(q, 'fresh')
+    everything = ['--never', 'blas=new', '--never', 'blas=old']
+    stands(q, 'impossible', *everything)
+    v = q.json('bisect', *everything, status=2)
+    tap.equal((v['state'], v['reason'], v['trials'], v['restored']),
+              ('undetermined', 'no configuration can be tried', [], True))
     plan = q.json('bisect', '--dry-run')
     tap.equal((plan['state'], len(plan['components']), plan['trials']), ('planned', 5, []))
     one, = [x for x in plan['plan']['expect'] if x['kind'] == 'one']
@@ -161,7 +216,7 @@ def test_one_of_five_is_found_and_everything_put_back():
     body = q.entry(new[-2]['seq'])['body']
     tap.equal((body['what'], body['state'], body['answer']['components'], len(body['trials'])),
               ('bisect', 'found', ['malloc'], len(v['trials'])))
-    for args, status in ((('bisect', '--dry-run'), 0), (('log',), 0), (('log', '--all'), 0)):
+    for args, status in ((('log',), 0), (('log', '--all'), 0)):
         q.same_text(*args, status=status)
     q.json('verify', '--recompute')
     search = q.json('why')['search']
@@ -170,6 +225,7 @@ def test_one_of_five_is_found_and_everything_put_back():
     the_answer_is_told(q, v)
 
     # Asked again it knows the answer without a trial.
+    stands(q, 'found')
     again = q.json('bisect')
     tap.equal((len(again['trials']), again['state']), (len(v['trials']), 'found'))
     q.same_text('bisect')
@@ -179,6 +235,7 @@ def test_a_pair_that_is_needed_together():
     q = Five(law('threads', 'flag'))
     v = q.json('bisect')
     tap.equal((v['answer']['kind'], v['answer']['components']), ('and', ['threads', 'flag']))
+    stands(q, 'pair')
     v = q.json('bisect', '--factorial', 'threads,flag', '--each', '2')
     f = v['factorial']
     tap.equal((v['state'], f['complete'], f['cells'][3]['new']),
@@ -212,9 +269,11 @@ def test_what_is_outside_the_list_or_gone():
     q.write('law', 'echo 20\n')             # by now it is slow whatever is in place
     v = q.json('bisect', status=1)
     tap.equal((v['state'], v['answer']['components']), ('outside', []))
+    stands(q, 'outside')
     q.write('law', 'echo 0\n')
     v = q.json('bisect', '--again', status=1)
     tap.equal(v['state'], 'vanished')
+    stands(q, 'vanished')
     q.same_text('bisect', status=1)
 
 
@@ -224,13 +283,17 @@ def test_interrupted_it_puts_back_and_goes_on():
     p = q.start('bisect', '--json')
     quick.wait_for(lambda: os.path.exists(q.path('started')))
     tap.equal(q.now(), ['old'] * 5)         # the first trial: all old
+    stands(q, 'running')
     p.send_signal(signal.SIGINT)
     out, _ = p.communicate(timeout=60)
     tap.equal(p.returncode, 2)
     tap.has(out, '"interrupted"')
     tap.equal(q.now(), ['new'] * 5)
     q.remove('slow')
+    stands(q, 'interrupted')
     v = q.json('bisect', '--trials', '3', status=2)
+    stands(q, 'limit', '--trials', '3')
+    stands(q, 'interrupted')                # with the usual limit there is more to try
     tap.equal((v['state'], v['reason'], len(v['trials']), v['interrupted_before']),
               ('undetermined', 'the limit of trials is reached', 3, 1))
     v = q.json('bisect')
@@ -248,6 +311,7 @@ def test_killed_the_next_one_mends():
     quick.no_process_left(q.dir)
     q.remove('slow')
     tap.equal(q.now(), ['old'] * 5)         # nobody could put it back
+    stands(q, 'killed')
     v = q.json('bisect', '--restore')
     tap.equal((v['state'], len(v['words']), q.now()), ('restored', 5, ['new'] * 5))
     q.same_text('bisect', '--restore')
@@ -300,6 +364,7 @@ def test_what_cannot_run_is_left_out():
     tap.equal(v['state'], 'undetermined')
     tap.true(any(t['state'] == 'cannot_run' and 'no such version' in t['reason']
                  for t in v['trials']), v['trials'])
+    stands(q, 'exhausted')
     tap.equal((v['restored'], q.now()), (True, ['new'] * 5))
 
 
@@ -361,6 +426,7 @@ def test_what_the_envelope_refuses_is_not_planned():
     q = Builds('package')
     v = q.json('bisect', status=2)
     tap.equal((v['state'], len(v['refused'])), ('undetermined', 2))
+    stands(q, 'refused')
     v = q.json('bisect', '--unsupported')
     tap.equal((v['state'], v['answer']['components']), ('found', ['package']))
 
