@@ -226,16 +226,78 @@ static int read_object(const json_t *o, struct loadgen *g, struct err *err)
 		return inference_perf_read(o, g, err);
 	if (has(o, "avg_latency") && has(o, "latencies") && has(o, "percentiles"))
 		return vllm_latency_read(o, g, err);
+	if (has(o, "completed") && has(o, "duration") &&
+	    (has(o, "mean_e2e_latency_ms") || has(o, "total_output_tokens_retokenized")))
+		return sglang_serve_read(o, g, err);
 	if (has(o, "completed") && has(o, "duration") && has(o, "request_throughput"))
 		return vllm_serve_read(o, g, err);
+	if (has(o, "elapsed_time") && has(o, "num_requests") && has(o, "requests_per_second"))
+		return vllm_throughput_read(o, g, err);
 	if (has(json_object_get(o, "request_latency"), "avg") &&
 	    has(json_object_get(o, "request_latency"), "unit"))
 		return aiperf_summary_read(o, g, err);
 	if (has(o, "results_ttft_s_mean") || has(o, "results_ttft_s_quantiles_p50"))
 		return llmperf_summary_read(o, g, err);
 	return bail(err, ERR_UNSUPPORTED,
-		    "a JSON object that is no result of vLLM bench, GuideLLM, AIPerf, "
-		    "inference-perf or LLMPerf in a version known here");
+		    "a JSON object that is no result of vLLM bench, SGLang's bench_serving, "
+		    "GuideLLM, AIPerf, inference-perf or LLMPerf in a version known here");
+}
+
+/* Adds a result's runs to those before it; they have to be of the same tool. */
+static int add_result(struct loadgen *g, struct loadgen *one, struct err *err)
+{
+	if (g->tool && !streq(g->tool, one->tool))
+		return bail(err, ERR_PARSE, "a result of %s behind one of %s", one->tool, g->tool);
+	for (size_t i = 0; i < one->notes.n; i++) {
+		bool there = false;
+
+		for (size_t k = 0; k < g->notes.n; k++)
+			there |= streq(g->notes.v[k], one->notes.v[i]);
+		if (!there)
+			strs_add(&g->notes, one->notes.v[i]);
+	}
+	if (g->tool && !streq(g->model ? g->model : "", one->model ? one->model : ""))
+		strs_addf(&g->notes, "run %zu is of another model: %s", g->runs.n + 1,
+			  one->model ? one->model : "not said");
+	if (!g->tool) {
+		g->model = STEAL(one->model);
+		g->version = STEAL(one->version);
+	}
+	g->tool = one->tool;
+	g->form = one->form;
+	for (size_t i = 0; i < one->runs.n; i++)
+		*VEC_ADD(&g->runs) = one->runs.v[i];
+	one->runs.n = 0;
+	return 0;
+}
+
+/* vllm bench serve --append-result and SGLang write a line for each run. */
+static int read_lines(struct sv text, struct loadgen *g, struct err *err)
+{
+	unsigned number = 0;
+
+	for (struct sv line; sv_line(&text, &line);) {
+		struct loadgen one CLEANUP(loadgen_release) = { 0 };
+		AUTO_JSON json_t *o = NULL;
+
+		number++;
+		line = sv_trim(line);
+		if (!line.n)
+			continue;
+		if (parse_json(line, &o, err) < 0 || read_object(o, &one, err) < 0 ||
+		    add_result(g, &one, err) < 0)
+			return err_wrap(err, "line %u", number);
+	}
+	return 0;
+}
+
+/* Whole objects, one a line, and more than one. */
+static bool is_lines(struct sv text)
+{
+	struct sv line;
+
+	return sv_line(&text, &line) && sv_ends(sv_trim(line), "}") &&
+	       sv_starts(sv_trim(text), "{");
 }
 
 static bool is_aiperf_record(struct sv text)
@@ -275,12 +337,21 @@ static int read_any(struct sv text, struct loadgen *g, struct err *err)
 		return aiperf_records_read(text, g, err);
 	if (!sv_starts(text, "{") && !sv_starts(text, "["))
 		return read_text(text, g, err);
+	if (is_lines(text))
+		return read_lines(text, g, err);
 	TRY(parse_json(text, &o, err));
 	if (json_is_object(o))
 		return read_object(o, g, err);
+	if (has(json_array_get(o, 0), "start_time") && has(json_array_get(o, 0), "info"))
+		return inference_perf_requests_read(o, g, err);
+	if (has(json_array_get(o, 0), "benchmark") && has(json_array_get(o, 0), "metric"))
+		return bail(
+			err, ERR_UNSUPPORTED,
+			"vLLM's form for PyTorch's dashboard: give the JSON that stands beside it");
 	if (has(json_array_get(o, 0), "end_to_end_latency_s"))
 		return llmperf_read(o, g, err);
-	return bail(err, ERR_UNSUPPORTED, "a JSON list that is not LLMPerf's of single requests");
+	return bail(err, ERR_UNSUPPORTED,
+		    "a JSON list that is not of LLMPerf's or inference-perf's single requests");
 }
 
 bool loadgen_sniff(struct sv text)
@@ -290,6 +361,8 @@ bool loadgen_sniff(struct sv text)
 		"\"load_summary\"",
 		"\"avg_latency\"",
 		"\"request_throughput\"",
+		"\"requests_per_second\"",
+		"\"start_time\"",
 		"\"ttft_s\"",
 		"\"metrics\"",
 		"\"results_ttft_s_mean\"",

@@ -27,10 +27,13 @@ double mean_of(const struct samples *n);
 
 /* One a form; the text was recognised by its members. */
 int vllm_serve_read(const json_t *o, struct loadgen *g, struct err *err) MUST_USE;
+int sglang_serve_read(const json_t *o, struct loadgen *g, struct err *err) MUST_USE;
+int vllm_throughput_read(const json_t *o, struct loadgen *g, struct err *err) MUST_USE;
 int vllm_latency_read(const json_t *o, struct loadgen *g, struct err *err) MUST_USE;
 int vllm_console_read(struct sv text, struct loadgen *g, struct err *err) MUST_USE;
 int guidellm_read(const json_t *o, struct loadgen *g, struct err *err) MUST_USE;
 int inference_perf_read(const json_t *o, struct loadgen *g, struct err *err) MUST_USE;
+int inference_perf_requests_read(const json_t *list, struct loadgen *g, struct err *err) MUST_USE;
 int llmperf_read(const json_t *list, struct loadgen *g, struct err *err) MUST_USE;
 int llmperf_summary_read(const json_t *o, struct loadgen *g, struct err *err) MUST_USE;
 int aiperf_records_read(struct sv text, struct loadgen *g, struct err *err) MUST_USE;

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 
 #include <math.h>
+#include <strings.h>
 
 static const struct metric {
 	const char *tag, *title, *ours, *note;
@@ -34,6 +35,7 @@ static double ns_of(double v, const char *unit)
 							: NAN;
 }
 
+static const char *goodput_rate = "a rate, where ours is a share of the requests scheduled";
 static const char *note_start =
 	"latencies count from the sending; the first event is taken for one token";
 
@@ -81,11 +83,15 @@ static int one_record(struct sv line, struct records *all, struct loadgen_run *r
 	json_error_t at;
 	AUTO_JSON json_t *o = json_loadb(line.p, line.n, 0, &at);
 	const json_t *error = json_object_get(o, "error"), *m = json_object_get(o, "metrics");
+	const json_t *about = json_object_get(o, "metadata");
 
 	if (!o || !json_is_object(m))
 		return bail(err, ERR_PARSE, "not a record with 'metrics'");
-	if (error && !json_is_null(error)) {
-		if (json_num(error, "code") == 499)
+	/* Warm-up is not measured. */
+	if (streq(json_str_or(about, "benchmark_phase", "profiling"), "warmup"))
+		return 0;
+	if ((error && !json_is_null(error)) || json_bool_or(about, "was_cancelled", false)) {
+		if (json_num(error, "code") == 499 || json_bool_or(about, "was_cancelled", false))
 			r->unended++;
 		else
 			r->failed++;
@@ -158,6 +164,18 @@ static void put_count(struct loadgen_run *r, double v, int64_t *at)
 		*at = (int64_t)v;
 }
 
+static void put_goodput(const json_t *o, struct loadgen_run *r)
+{
+	double met = json_num(json_object_get(o, "good_request_count"), "avg");
+	double all = (double)r->ok + (double)MAX(r->failed, INT64_C(0));
+
+	loadgen_put(r, NULL, "goodput avg", UNIT_REQUESTS_PER_S,
+		    json_num(json_object_get(o, "goodput"), "avg"), goodput_rate);
+	if (r->ok >= 0 && met >= 0 && met <= all && all > 0)
+		loadgen_put(r, "goodput", "good_request_count", UNIT_RATIO, met / all,
+			    "good_request_count / all requests");
+}
+
 int aiperf_summary_read(const json_t *o, struct loadgen *g, struct err *err)
 {
 	struct loadgen_run *r = loadgen_run_add(g, NULL);
@@ -182,6 +200,7 @@ int aiperf_summary_read(const json_t *o, struct loadgen *g, struct err *err)
 		return bail(err, ERR_PARSE, "an AIPerf summary without a latency");
 	put_count(r, json_num(json_object_get(o, "request_count"), "avg"), &r->ok);
 	put_count(r, json_num(json_object_get(o, "error_request_count"), "avg"), &r->failed);
+	put_goodput(o, r);
 	loadgen_put(r, "throughput", "request_throughput avg", UNIT_REQUESTS_PER_S,
 		    json_num(json_object_get(o, "request_throughput"), "avg"), NULL);
 	loadgen_put(r, "output_tokens_per_s", "output_token_throughput avg", UNIT_TOKENS_PER_S,
@@ -236,6 +255,23 @@ static double cell_number(const char *text)
 	return s.n && sv_to_f64(sv_str(&s), &v) ? v : NAN;
 }
 
+static void put_single(struct loadgen_run *r, const char *title, double v)
+{
+	if (streq(title, "Request Throughput (requests/sec)") ||
+	    streq(title, "Request Throughput (per sec)"))
+		loadgen_put(r, "throughput", title, UNIT_REQUESTS_PER_S, v, NULL);
+	if (streq(title, "Output Token Throughput (tokens/sec)") ||
+	    streq(title, "Output Token Throughput (per sec)"))
+		loadgen_put(r, "output_tokens_per_s", title, UNIT_TOKENS_PER_S, v, NULL);
+	if (streq(title, "Request Count (requests)") || streq(title, "Request Count (count)") ||
+	    streq(title, "Request Count"))
+		put_count(r, v, &r->ok);
+	if (streq(title, "Error Request Count (requests)") || streq(title, "Error Request Count"))
+		put_count(r, v, &r->failed);
+	if (str_starts(title, "Goodput"))
+		loadgen_put(r, NULL, title, UNIT_REQUESTS_PER_S, v, goodput_rate);
+}
+
 /* "Time to First Token (ms)": the unit in brackets is part of the name. */
 static void put_row(struct loadgen_run *r, const struct strs *head, const struct strs *row)
 {
@@ -247,17 +283,13 @@ static void put_row(struct loadgen_run *r, const struct strs *head, const struct
 		for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
 			AUTO_FREE char *full = xasprintf("%s (ms)", metrics[i].title);
 
-			if (streq(title, full))
+			/* GenAI-Perf writes "Time To". */
+			if (strcasecmp(title, full) == 0)
 				put_stat(r, &metrics[i], head->v[k], title, 1e6 * v);
 		}
-		if (!streq(head->v[k], "avg"))
-			continue;
-		if (streq(title, "Request Throughput (requests/sec)"))
-			loadgen_put(r, "throughput", title, UNIT_REQUESTS_PER_S, v, NULL);
-		if (streq(title, "Output Token Throughput (tokens/sec)"))
-			loadgen_put(r, "output_tokens_per_s", title, UNIT_TOKENS_PER_S, v, NULL);
-		if (streq(title, "Request Count (requests)"))
-			put_count(r, v, &r->ok);
+		/* A table of its own has what is no distribution. */
+		if (streq(head->v[k], "avg") || streq(head->v[k], "Value"))
+			put_single(r, title, v);
 	}
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GuideLLM's report. Version 1 (to 0.3) has no "metadata"; version 2 (from 0.4) says so. A metric
- * has the groups successful, errored, incomplete and total; latencies are of the successful ones.
- * An incomplete request was in flight when the time was up.
+ * GuideLLM's report. Up to 0.3 a benchmark has "args" and its own "request_totals"; from 0.4 on it
+ * has "config", and the totals are among the metrics. Only from 0.5 on the report says its
+ * version: 1, from 0.7 on 2. A metric has the groups successful, errored, incomplete and total;
+ * latencies are of the successful ones. An incomplete request was in flight when the time was up.
  *
- * "time_per_output_token_ms" is no tpot: in version 1 it divides the time from first to last
- * token by all tokens, in version 2 it takes in the time to the first one. "inter_token_latency_ms"
- * is (last - first) / (tokens - 1) of each request, which is our tpot and not a gap between events;
- * version 2 counts a request once for each of its tokens, so there it is tpot only when all answers
- * had the same length.
+ * "time_per_output_token_ms" is no tpot: up to 0.3 it divides the time from first to last token by
+ * all tokens, later it takes in the time to the first one. "inter_token_latency_ms" is
+ * (last - first) / (tokens - 1) of each request, which is our tpot and not a gap between events;
+ * from 0.4 on a request counts once for each of its tokens, so there it is tpot only when all
+ * answers had the same length.
  */
 #include "readers/loadgen.h"
 
@@ -57,9 +58,9 @@ static bool equal_lengths(const json_t *metrics)
 	return json_num(ok, "count") > 0 && json_num(ok, "min") == json_num(ok, "max");
 }
 
-static void put_latencies(const json_t *metrics, int version, struct loadgen_run *r)
+static void put_latencies(const json_t *metrics, bool old, struct loadgen_run *r)
 {
-	bool is_tpot = version == 1 || equal_lengths(metrics);
+	bool is_tpot = old || equal_lengths(metrics);
 
 	put_latency(metrics, "time_to_first_token_ms", 1e6, "ttft_from_start", NULL, r);
 	put_latency(metrics, "request_latency", 1e9, "e2e_from_start", "theirs is in seconds", r);
@@ -68,9 +69,9 @@ static void put_latencies(const json_t *metrics, int version, struct loadgen_run
 			    : "each request counts once for each of its tokens",
 		    r);
 	put_latency(metrics, "time_per_output_token_ms", 1e6, NULL,
-		    version == 1 ? "(last - first token) / all tokens: the first one counts in the "
-				   "number, not in the time"
-				 : "takes in the time to the first token",
+		    old ? "(last - first token) / all tokens: the first one counts in the "
+			  "number, not in the time"
+			: "takes in the time to the first token",
 		    r);
 }
 
@@ -93,12 +94,18 @@ static double rate_of(const json_t *metrics, const char *name)
 	return json_num(json_object_get(json_object_get(metrics, name), "successful"), "mean");
 }
 
-static int one_benchmark(const json_t *b, int version, struct loadgen *g, struct err *err)
+/* Of up to 0.3. */
+static bool is_old(const json_t *b)
+{
+	return json_object_get(b, "config") == NULL;
+}
+
+static int one_benchmark(const json_t *b, struct loadgen *g, struct err *err)
 {
 	const json_t *metrics = json_object_get(b, "metrics");
-	const json_t *config = json_object_get(b, version == 1 ? "args" : "config");
-	/* Version 2 moved them in among the metrics. */
-	const json_t *totals = json_object_get(version == 1 ? b : metrics, "request_totals");
+	bool old = is_old(b);
+	const json_t *config = json_object_get(b, old ? "args" : "config");
+	const json_t *totals = json_object_get(old ? b : metrics, "request_totals");
 	const json_t *tokens =
 		json_object_get(json_object_get(metrics, "output_token_count"), "successful");
 	AUTO_FREE char *label = label_of(json_object_get(config, "strategy"));
@@ -113,7 +120,7 @@ static int one_benchmark(const json_t *b, int version, struct loadgen *g, struct
 		r->failed = (int64_t)fmin(json_num(totals, "errored"), 1e9);
 	if (json_num(totals, "incomplete") >= 0)
 		r->unended = (int64_t)fmin(json_num(totals, "incomplete"), 1e9);
-	put_latencies(metrics, version, r);
+	put_latencies(metrics, old, r);
 	if (duration > 0) {
 		loadgen_put(r, "throughput", NULL, UNIT_REQUESTS_PER_S, ok / duration,
 			    "successful / duration");
@@ -130,40 +137,59 @@ static int one_benchmark(const json_t *b, int version, struct loadgen *g, struct
 	return 0;
 }
 
-static int version_of(const json_t *o, int *ret, struct loadgen *g, struct err *err)
+static int version_of(const json_t *o, struct loadgen *g, struct err *err)
 {
 	const json_t *meta = json_object_get(o, "metadata");
 	double version = json_num(meta, "version");
 
-	*ret = 1;
-	if (!meta || json_is_null(meta))
+	if (!meta || json_is_null(meta)) {
+		g->form = is_old(json_array_get(json_object_get(o, "benchmarks"), 0))
+				  ? "report without a version, up to 0.3"
+				  : "report without a version, 0.4";
 		return 0;
+	}
 	if (version != 1 && version != 2)
 		return bail(err, ERR_UNSUPPORTED, "a GuideLLM report of version %g", version);
-	*ret = (int)version;
+	g->form = version == 1 ? "report, version 1" : "report, version 2";
 	g->version = xstrdup(json_string_value(json_object_get(meta, "guidellm_version")));
 	return 0;
+}
+
+/* It has moved with nearly every version. */
+static const char *model_of(const json_t *o, const json_t *b)
+{
+	static const char *const ways[][4] = { { "worker", "backend_model" },
+					       { "config", "backend", "model" },
+					       { "benchmarker", "backend", "model" } };
+	const char *name;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		const json_t *at = b;
+
+		for (size_t k = 0; k < 4 && ways[i][k]; k++)
+			at = json_object_get(at, ways[i][k]);
+		if (json_is_string(at))
+			return json_string_value(at);
+	}
+	name = json_string_value(json_object_get(json_object_get(o, "args"), "model"));
+	return name;
 }
 
 int guidellm_read(const json_t *o, struct loadgen *g, struct err *err)
 {
 	const json_t *list = json_object_get(o, "benchmarks"), *b;
-	int version;
 	size_t i;
 
-	TRY(version_of(o, &version, g, err));
+	TRY(version_of(o, g, err));
 	if (json_array_size(list) == 0)
 		return bail(err, ERR_PARSE, "a GuideLLM report without a benchmark");
 	g->tool = "GuideLLM";
-	g->form = version == 1 ? "report, version 1" : "report, version 2";
 	json_array_foreach(list, i, b)
 	{
-		if (one_benchmark(b, version, g, err) < 0)
+		if (one_benchmark(b, g, err) < 0)
 			return err_wrap(err, "benchmark %zu", i + 1);
 	}
-	b = json_array_get(list, 0);
-	g->model = xstrdup(
-		json_string_value(json_object_get(json_object_get(b, "worker"), "backend_model")));
+	g->model = xstrdup(model_of(o, json_array_get(list, 0)));
 	strs_add(&g->notes, "latencies count from the sending; its clock is the wall clock");
 	return 0;
 }

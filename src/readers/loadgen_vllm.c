@@ -74,6 +74,17 @@ static int agrees(const json_t *o, const char *key, double ours_ns, struct err *
 		    ours_ns / 1e6);
 }
 
+static void put_summary(const json_t *o, const char *what, const char *ours, const char *note,
+			struct loadgen_run *r)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(summary_stats); k++) {
+		AUTO_FREE char *theirs = xasprintf("%s_%s_ms", summary_stats[k][0], what);
+		AUTO_FREE char *name = ours ? xasprintf("%s.%s", ours, summary_stats[k][1]) : NULL;
+
+		loadgen_put(r, name, theirs, UNIT_NS, 1e6 * json_num(o, theirs), note);
+	}
+}
+
 static int put_samples(const json_t *o, const struct arrays *a, struct loadgen_run *r,
 		       struct err *err)
 {
@@ -97,21 +108,14 @@ static int put_samples(const json_t *o, const struct arrays *a, struct loadgen_r
 	loadgen_put_samples(r, "ttft_from_start", &ttft, "from its samples");
 	loadgen_put_samples(r, "itl", &itl, "from its samples");
 	loadgen_put_samples(r, "tpot", &tpot, "from its samples: sum of gaps / (tokens - 1)");
+	put_summary(o, "e2el", "e2e_from_start", NULL, r);
 	return 0;
 }
 
 static void put_summaries(const json_t *o, struct loadgen_run *r)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(summary_of); i++)
-		for (size_t k = 0; k < ARRAY_SIZE(summary_stats); k++) {
-			char theirs[64], name[64];
-
-			snprintf(theirs, sizeof(theirs), "%s_%s_ms", summary_stats[k][0],
-				 summary_of[i][0]);
-			snprintf(name, sizeof(name), "%s.%s", summary_of[i][1],
-				 summary_stats[k][1]);
-			loadgen_put(r, name, theirs, UNIT_NS, 1e6 * json_num(o, theirs), NULL);
-		}
+		put_summary(o, summary_of[i][0], summary_of[i][1], NULL, r);
 }
 
 static char *label_of(const json_t *o)
@@ -171,6 +175,84 @@ int vllm_serve_read(const json_t *o, struct loadgen *g, struct err *err)
 	return 0;
 }
 
+/*
+ * SGLang's bench_serving, a line for each run. Like vLLM's, from which it comes, but: a gap is
+ * divided by the tokens that came with it (older versions don't), and the end of the latency in its
+ * tpot is the last line of the stream.
+ */
+static const char sglang_gap[] = "a gap is divided by the tokens that came with it: no gap between "
+				 "events";
+
+static void sglang_samples(const json_t *o, const struct arrays *a, struct loadgen_run *r)
+{
+	struct samples ttft CLEANUP(samples_release) = { 0 };
+	struct samples itl CLEANUP(samples_release) = { 0 };
+	struct samples tpot CLEANUP(samples_release) = { 0 };
+	int64_t ok = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		if (!is_ok(a, i))
+			continue;
+		one_request(a, i, &ttft, &itl, &tpot);
+		ok++;
+	}
+	if (ok == r->ok)
+		r->failed = (int64_t)a->n - ok;
+	loadgen_put_samples(r, "ttft_from_start", &ttft, "from its samples");
+	loadgen_put_samples(r, "tpot", &tpot, "from its samples: sum of gaps / (tokens - 1)");
+	put_summary(o, "e2e_latency", "e2e_from_start", NULL, r);
+}
+
+int sglang_serve_read(const json_t *o, struct loadgen *g, struct err *err)
+{
+	AUTO_FREE char *label = label_of(o);
+	double completed = json_num(o, "completed"), duration = json_num(o, "duration");
+	struct loadgen_run *r;
+	struct arrays a;
+
+	if (!(completed >= 0 && completed < 1e9) || !(duration > 0))
+		return bail(err, ERR_PARSE, "'completed' or 'duration' is no number");
+	g->tool = "SGLang bench_serving";
+	g->form = "JSON lines";
+	r = loadgen_run_add(g, label);
+	r->ok = (int64_t)completed;
+	if (find_arrays(o, &a)) {
+		sglang_samples(o, &a, r);
+	} else {
+		put_summary(o, "ttft", "ttft_from_start", NULL, r);
+		put_summary(o, "tpot", "tpot", NULL, r);
+		put_summary(o, "e2e_latency", "e2e_from_start", NULL, r);
+	}
+	put_summary(o, "itl", NULL, sglang_gap, r);
+	loadgen_put(r, "throughput", "request_throughput", UNIT_REQUESTS_PER_S,
+		    completed / duration, "completed / duration");
+	loadgen_put(r, "output_tokens_per_s", "output_throughput", UNIT_TOKENS_PER_S,
+		    json_num(o, "output_throughput"), "over the whole run");
+	strs_add(&g->notes, "latencies count from the sending; how many requests failed is not in "
+			    "a summary");
+	return 0;
+}
+
+/* All prompts at once, offline. */
+int vllm_throughput_read(const json_t *o, struct loadgen *g, struct err *err)
+{
+	double n = json_num(o, "num_requests"), took = json_num(o, "elapsed_time");
+	struct loadgen_run *r;
+
+	if (!(n >= 0 && n < 1e9) || !(took > 0))
+		return bail(err, ERR_PARSE, "'num_requests' or 'elapsed_time' is no number");
+	g->tool = "vLLM bench throughput";
+	g->form = "JSON";
+	r = loadgen_run_add(g, "offline");
+	r->ok = (int64_t)n;
+	loadgen_put(r, "throughput", "requests_per_second", UNIT_REQUESTS_PER_S, n / took,
+		    "num_requests / elapsed_time");
+	loadgen_put(r, NULL, "tokens_per_second", UNIT_TOKENS_PER_S,
+		    json_num(o, "tokens_per_second"), "counts the prompts' tokens as well");
+	strs_add(&g->notes, "no server: all prompts were there at once");
+	return 0;
+}
+
 int vllm_latency_read(const json_t *o, struct loadgen *g, struct err *err)
 {
 	const json_t *list = json_object_get(o, "latencies"), *v;
@@ -220,7 +302,8 @@ static bool latency_row(struct sv label, char *name, size_t room)
 	} whats[] = { { "TTFT (ms)", "ttft_from_start" },
 		      { "TPOT (ms)", "tpot" },
 		      { "ITL (ms)", "itl" },
-		      { "E2EL (ms)", "e2e_from_start" } };
+		      { "E2EL (ms)", "e2e_from_start" },
+		      { "E2E Latency (ms)", "e2e_from_start" } };
 	static const struct {
 		const char *label, *name;
 	} stats[] = { { "Mean", "mean" }, { "Median", "p50" }, { "P50", "p50" },
@@ -238,7 +321,7 @@ static bool latency_row(struct sv label, char *name, size_t room)
 	return false;
 }
 
-static void console_line(struct loadgen_run *r, struct sv line)
+static void console_line(struct loadgen_run *r, struct sv line, bool sglang)
 {
 	ptrdiff_t colon = sv_find(line, SV(":"));
 	struct sv label, value;
@@ -258,7 +341,10 @@ static void console_line(struct loadgen_run *r, struct sv line)
 		r->failed = (int64_t)v;
 	theirs = sv_dup(label);
 	if (latency_row(label, name, sizeof(name))) {
-		loadgen_put(r, name, theirs, UNIT_NS, 1e6 * v, NULL);
+		bool gap = sglang && str_starts(name, "itl.");
+
+		loadgen_put(r, gap ? NULL : name, theirs, UNIT_NS, 1e6 * v,
+			    gap ? sglang_gap : NULL);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -271,9 +357,9 @@ int vllm_console_read(struct sv text, struct loadgen *g, struct err *err)
 {
 	struct loadgen_run *r = NULL;
 	struct str s CLEANUP(str_release) = { 0 };
-	bool ended = false;
+	bool ended = false, sglang = sv_find(text, SV("E2E Latency (ms):")) >= 0;
 
-	g->tool = "vLLM bench serve";
+	g->tool = sglang ? "SGLang bench_serving" : "vLLM bench serve";
 	g->form = "console";
 	for (struct sv rest = text, line; sv_line(&rest, &line);) {
 		line = sv_trim(line_clean(line, &s));
@@ -282,7 +368,7 @@ int vllm_console_read(struct sv text, struct loadgen *g, struct err *err)
 			ended = false;
 		} else if (r && !ended) {
 			ended = sv_starts(line, "==========");
-			console_line(r, line);
+			console_line(r, line, sglang);
 		}
 	}
 	if (!r || !ended || r->ok < 0)

@@ -1,52 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/err.h"
+#include "loadgen_scene.h"
+
 #include "base/file.h"
-#include "readers/readers.h"
-#include "test.h"
 
-#include <math.h>
 #include <unistd.h>
-
-static void reads(const char *text, struct loadgen *g)
-{
-	struct err err = ERR_INIT;
-
-	CHECK(loadgen_sniff(sv_of(text)));
-	CHECK_OK(loadgen_read(sv_of(text), g, &err), err);
-}
-
-static void refuses(const char *text, const char *why)
-{
-	struct loadgen g CLEANUP(loadgen_release) = { 0 };
-	struct err err = ERR_INIT;
-
-	CHECK(loadgen_read(sv_of(text), &g, &err) < 0);
-	CHECK_HAS(err.msg, why);
-}
-
-/* The value under our name, or under theirs when it has none of ours; NAN: not there. */
-static double get(const struct loadgen *g, size_t run, const char *name)
-{
-	CHECK(run < g->runs.n);
-	for (size_t i = 0; i < g->runs.v[run].values.n; i++) {
-		const struct loadgen_value *v = &g->runs.v[run].values.v[i];
-
-		if (streq(v->name ? v->name : v->theirs, name))
-			return v->value;
-	}
-	return NAN;
-}
-
-static const char *note_of(const struct loadgen *g, size_t run, const char *name)
-{
-	for (size_t i = 0; i < g->runs.v[run].values.n; i++) {
-		const struct loadgen_value *v = &g->runs.v[run].values.v[i];
-
-		if (streq(v->name ? v->name : v->theirs, name))
-			return v->note ? v->note : "";
-	}
-	return "";
-}
 
 #define VLLM                                                                                       \
 	"\"backend\":\"openai\",\"model_id\":\"m\",\"num_prompts\":3,\"request_rate\":10.0,"       \
@@ -165,7 +122,7 @@ static void guidellm_time_per_output_token_is_no_tpot(void)
 	struct loadgen g CLEANUP(loadgen_release) = { 0 };
 
 	reads("{\"benchmarks\":[" GUIDE("args", UNEVEN) "]}", &g);
-	CHECK_STR(g.form, "report, version 1");
+	CHECK_STR(g.form, "report without a version, up to 0.3");
 	CHECK_STR(g.runs.v[0].label, "constant 2/s");
 	CHECK_INT(g.runs.v[0].failed, 2);
 	CHECK_INT(g.runs.v[0].unended, 1);
@@ -222,10 +179,11 @@ static void inference_perf_names_a_rate_it_did_not_reach(void)
 	reads("{\"load_summary\":{\"count\":10,\"schedule_delay\":{\"mean\":12.3,\"p99\":26.5},"
 	      "\"requested_rate\":152.98,\"achieved_rate\":105.58},\"successes\":{\"count\":9,"
 	      "\"latency\":{\"request_latency\":{\"mean\":4.1},\"time_to_first_token\":"
-	      "{\"median\":3.0,\"p99\":3.3},\"inter_token_latency\":{\"p90\":0.02},"
+	      "{\"mean\":2.9,\"median\":3.0,\"p99\":3.3},\"inter_token_latency\":{\"p90\":0.02},"
 	      "\"time_per_output_token\":{\"mean\":0.009},"
 	      "\"normalized_time_per_output_token\":{\"mean\":0.06}},"
-	      "\"throughput\":{\"requests_per_sec\":101.4,\"output_tokens_per_sec\":6323.7}},"
+	      "\"throughput\":{\"requests_per_sec\":101.4,\"output_tokens_per_sec\":6323.7},"
+	      "\"output_len\":{\"mean\":134.3}},"
 	      "\"failures\":{\"count\":1}}",
 	      &g);
 	CHECK_NEAR(get(&g, 0, "ttft_from_start.p50"), 3e9, 1);
@@ -332,7 +290,7 @@ static void what_it_does_not_know_is_refused(void)
 {
 	refuses("", "no result");
 	refuses("{}", "known here");
-	refuses("[1]", "not LLMPerf");
+	refuses("[1]", "not of LLMPerf");
 	refuses("{\"benchmarks\":[{\"metrics\":{}}]}", "request_totals");
 	refuses("hello, world", "no result");
 }
