@@ -10,7 +10,7 @@ struct run_conf {
 	struct strs layers;
 	int64_t reps;
 	const char *new_series, *first;
-	bool keep_going, keep_work;
+	bool keep_going, keep_work, interleave;
 };
 
 static const struct opt run_opts[] = {
@@ -24,6 +24,9 @@ static const struct opt run_opts[] = {
 	OPT(run_conf, first, .name = "first", .arg = "REASON", .type = OPT_TEXT,
 	    .help = "hold it to its objectives alone: what was accepted is for something else; the "
 		    "reason is recorded"),
+	OPT(run_conf, interleave, .name = "interleave", .type = OPT_FLAG,
+	    .help = "run the accepted stack and this one alternately, in one session, by the "
+		    "contract's switches; 5 to 12 pairs"),
 	OPT(run_conf, keep_going, .name = "keep-going", .type = OPT_FLAG,
 	    .help = "do later layers although an earlier one failed"),
 	OPT(run_conf, keep_work, .name = "keep-work", .type = OPT_FLAG,
@@ -57,8 +60,13 @@ static int run_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 			       .max_reps = c->reps,
 			       .new_series = c->new_series,
 			       .first = c->first,
+			       .interleave = c->interleave,
 			       .keep_work = c->keep_work };
 
+	if (c->interleave && c->first)
+		return bail(err, ERR_USAGE,
+			    "--interleave compares with what was accepted, --first does not: one "
+			    "of them");
 	TRY(layer_mask(&c->layers, &env.layers, err));
 	TRY(running_contract(cli, &env, &done, err));
 	running_value(&done, v);

@@ -67,13 +67,17 @@ static int why_run(struct cli *cli, const void *conf, json_t *v, struct err *err
 		TRY(ledger_find(cli->ledger,
 				json_str_or(json_object_get(e.body, "intent"), "digest", ""), &in,
 				err));
-		bank = json_object_get(in.body, "bank");
+		/* Of arms that alternated the verdict names both. */
+		bank = json_object_get(json_object_get(e.body, "bank") ? e.body : in.body, "bank");
 		for (size_t i = 0; i < json_array_size(bank); i++) {
 			struct ledger_entry r CLEANUP(ledger_entry_release) = { 0 };
 
 			TRY(ledger_find(cli->ledger,
 					json_str_or(json_array_get(bank, i), "digest", ""), &r,
 					err));
+			if (!streq(json_str_or(r.body, "state", "ok"), "ok") ||
+			    !json_object_get(r.body, "measured"))
+				continue;
 			(void)json_array_append_new(
 				values, json_pack("{s:s, s:O}", "arm", "accepted", "measured",
 						  json_object_get(r.body, "measured")));

@@ -309,7 +309,7 @@ int reporting_lost(struct cli *cli, const struct ledger_entry *verdict, json_t *
 static int collect(struct collecting *c, const struct ledger_entry *verdict, struct err *err)
 {
 	struct ledger_entry intent CLEANUP(ledger_entry_release) = { 0 };
-	const json_t *body = verdict->body;
+	const json_t *body = verdict->body, *bank;
 	json_t *o = json_object();
 
 	json_put_str(o, "leaf", verdict->ref.hex);
@@ -325,7 +325,9 @@ static int collect(struct collecting *c, const struct ledger_entry *verdict, str
 	TRY(add_reps(c, "reps", json_object_get(body, "reps"), "repetition", err));
 	TRY(add_contract(c, &intent, err));
 	TRY(add_stack(c, &intent, err));
-	TRY(add_reps(c, "bank", json_object_get(intent.body, "bank"), "accepted repetition", err));
+	/* Of arms that alternated the verdict names both. */
+	bank = json_object_get(json_object_get(body, "bank") ? body : intent.body, "bank");
+	TRY(add_reps(c, "bank", bank, "accepted repetition", err));
 	TRY(add_accepted(c, body, err));
 	TRY(add_signoffs(c, verdict, err));
 	TRY(add_lost(c, err));

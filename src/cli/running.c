@@ -32,7 +32,7 @@ static void on_outcome(void *arg, const struct outcome *o)
 		 reason[0] ? ": " : "", reason);
 }
 
-static void on_rep(void *arg, const struct rep *r)
+static void on_rep(void *arg, const struct rep *r, const char *arm)
 {
 	static const char *const states[] = { "ok", "FAILED", "left out" };
 	struct cli *cli = arg;
@@ -49,8 +49,9 @@ static void on_rep(void *arg, const struct rep *r)
 		}
 	}
 	running_clear_line(cli);
-	cli_note(cli, "%-8s repetition %d: %s%s%s", states[r->state], r->index + 1,
-		 r->reason ? r->reason : "", r->reason && s.n ? "; " : "", str_text(&s));
+	cli_note(cli, "%-8s %s%srepetition %d: %s%s%s", states[r->state], arm ? arm : "",
+		 arm ? " " : "", r->index + 1, r->reason ? r->reason : "",
+		 r->reason && s.n ? "; " : "", str_text(&s));
 }
 
 static void on_note(void *arg, const char *text)

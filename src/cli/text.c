@@ -129,7 +129,8 @@ void text_verdict_searched(const json_t *body, const json_t *search, bool long_f
 		 (long long)json_int_or(d, "used", 0), json_int_or(d, "used", 0) == 1 ? "" : "s",
 		 json_bool_or(d, "first", false) ? ", first acceptance" : "");
 	if (!json_bool_or(d, "first", false))
-		str_addf(out, " against %lld accepted ones", (long long)json_int_or(d, "bank", 0));
+		str_addf(out, " against %lld accepted ones%s", (long long)json_int_or(d, "bank", 0),
+			 json_str_or(body, "design", NULL) ? ", made alternately" : "");
 	str_add(out, ")\n");
 	list(json_object_get(d, "reasons"), "", out);
 	list(json_object_get(d, "notes"), "note: ", out);

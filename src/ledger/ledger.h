@@ -56,8 +56,9 @@
  *	run.abandon {"intent":{"digest":...}, ...}      ends it, and the reps of it when it is a run
  *	verdict     {"intent":{"digest":<leaf of the run's intent>},
  *		     "series":[{"digest":<leaf of a run's intent>}, ...],
- *		     "reps":[{"digest":<leaf>}, ...], ...}
- * Of the runs in `intent` and `series`, a verdict has to list in `reps` every repetition that was
+ *		     "reps":[{"digest":<leaf>}, ...], "bank":[{"digest":<leaf>}, ...], ...}
+ * Of the runs in `intent` and `series`, a verdict has to list in `reps` (those of an accepted stack
+ * that alternated with the candidate: in `bank`) every repetition that was
  * announced before it: by the leaf of its result or of the run.abandon that ended it, or by that
  * of its intent while it has no end. Otherwise it is REPS_LEFT_OUT.
  */

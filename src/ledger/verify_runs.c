@@ -93,7 +93,7 @@ static void take_end(struct verifying *v, const struct ledger_entry *e)
 			end(v, &r->v[i - 1], e);
 }
 
-/* Leaves that a list of {"digest"} names, sorted. */
+/* Leaves that lists of {"digest"} name; leaves_of adds one, leaves_sort comes before listed. */
 struct leaves {
 	uint8_t (*v)[SHA256_LEN];
 	size_t n;
@@ -111,11 +111,15 @@ static int by_leaf(const void *a, const void *b)
 
 static void leaves_of(const json_t *list, struct leaves *ret)
 {
-	ret->v = xcalloc(json_array_size(list) + 1, sizeof(*ret->v));
+	ret->v = xrealloc(ret->v, (ret->n + json_array_size(list) + 1) * sizeof(*ret->v));
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (hex_to(sv_of(json_str_or(json_array_get(list, i), "digest", "")),
 			   ret->v[ret->n], SHA256_LEN))
 			ret->n++;
+}
+
+static void leaves_sort(struct leaves *ret)
+{
 	if (ret->n > 1)
 		qsort(ret->v, ret->n, sizeof(*ret->v), by_leaf);
 }
@@ -152,6 +156,8 @@ static void take_verdict(struct verifying *v, const struct ledger_entry *e)
 	bool done = false;
 
 	leaves_of(json_object_get(e->body, "reps"), &reps);
+	leaves_of(json_object_get(e->body, "bank"), &reps);
+	leaves_sort(&reps);
 	for (size_t i = 0; i < json_array_size(series); i++) {
 		size_t run = start_of(&v->runs, json_array_get(series, i));
 

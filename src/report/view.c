@@ -155,8 +155,11 @@ char *view_basis(const json_t *report)
 
 	if (json_bool_or(d, "first", false) || bank == 0)
 		return xasprintf("%lld repetition%s, nothing accepted before", used, s);
-	return xasprintf("%lld repetition%s against %lld accepted one%s", used, s, bank,
-			 bank == 1 ? "" : "s");
+	return xasprintf("%lld repetition%s against %lld accepted one%s%s", used, s, bank,
+			 bank == 1 ? "" : "s",
+			 json_str_or(json_object_get(report, "verdict"), "design", NULL)
+				 ? ", made alternately"
+				 : "");
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */

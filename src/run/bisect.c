@@ -156,7 +156,7 @@ static int read_found(struct bisecting *b, struct err *err)
 			return err_wrap(err, "switch '%s'", p->name);
 	}
 	if (b->earlier.found)
-		going_note(&b->g, "search %s was killed: what it had switched will be put back",
+		going_note(&b->g, "%s was killed: what it had switched will be put back",
 			   b->earlier.unrestored);
 	return 0;
 }

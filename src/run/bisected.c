@@ -221,14 +221,15 @@ static int on_entry(void *arg, const struct ledger_entry *e, struct err *err)
 		return 0;
 	}
 	if (streq(e->kind, "run.intent")) {
-		if (streq(scope, "bisect"))
+		/* A run whose arms alternate switches as well. */
+		if (streq(scope, "bisect") || json_object_get(e->body, "found"))
 			on_search(r, e);
 		else if (streq(scope, "trial"))
 			on_announced(r, e);
 	} else if (streq(e->kind, "run.abandon")) {
 		t = announced(r, run_ref_of(e->body, "intent"));
 		r->ret->interrupted += t && !t->leaf[0];
-	} else if (streq(scope, "bisect")) {
+	} else if (streq(scope, "bisect") || streq(scope, "run")) {
 		struct search *s = search_of(r, run_ref_of(e->body, "intent"));
 
 		if (!s)

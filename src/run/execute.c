@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One run from its intent to its verdict. */
+#include "run/arms.h"
 #include "run/attribute.h"
 
 #include "base/clock.h"
@@ -139,6 +140,8 @@ static int end_run(struct going *g, const char *state, struct err *err)
 	json_put_str(body, "run", g->run);
 	json_put(body, "intent", run_ref(g->intent.hex));
 	json_put_str(body, "state", state);
+	if (g->arms.on)
+		json_put_bool(body, "restored", g->arms.restored);
 	json_put_int(body, "took_ns", clock_ns() - g->started_ns);
 	return run_append(g->env, "run.result", body, &ref, err);
 }
@@ -179,6 +182,11 @@ static int record_verdict(struct going *g, const struct verdict *v, struct run_d
 		json_put(body, "accepted", run_ref(g->accepted->signoff));
 	json_put(body, "checks", refs(&g->check_leaves));
 	json_put(body, "reps", rep_refs(&g->judge.cand));
+	if (g->arms.on) {
+		json_put_str(body, "design", ARMS_DESIGN);
+		json_put_int(body, "order_seed", (int64_t)g->arms.seed);
+		json_put(body, "bank", refs(&g->arms.leaves));
+	}
 	json_put(body, "series", refs(&g->intents));
 	json_put(body, "mismatches", refs_text(&g->mismatches));
 	json_put(body, "decision", verdict_to_json(v));
@@ -212,12 +220,17 @@ static int checkpoint(struct going *g, struct err *err)
 static int body(struct going *g, struct verdict *v, struct run_done *ret, struct err *err)
 {
 	bool stopped = false;
+	int rc = 0;
 
+	if (g->arms.on)
+		TRY(arms_try(g, err));
 	TRY(layers(g, LAYER_HARDWARE, LAYER_FRAMEWORK, &stopped, err));
 	if (!layer_wanted(g->env, LAYER_WORKLOAD))
 		TRY(no_workload(g, err));
 	else if (!stopped || g->env->keep_going)
-		TRY(going_repetitions(g, v, err));
+		rc = g->arms.on ? arms_repetitions(g, v, err) : going_repetitions(g, v, err);
+	arms_put_back(g);
+	TRY(rc);
 	ret->nothing_to_do = g->judge.cand.n == g->reps_before;
 	/* A workload that is rejected already needs no rehearsal of its recovery. */
 	stopped = stopped || v->kind == VERDICT_REJECTED || v->kind == VERDICT_BASELINE_VOID;
@@ -236,7 +249,9 @@ static int broken_off(struct going *g, struct run_done *done, struct err *err)
 		err_clear(err);
 		return 0;
 	}
-	if (run_abandon(g->env, g->intent.hex, g->run, err->msg, &lost) < 0)
+	/* A run that switched says whether it could put everything back. */
+	if ((g->arms.on ? end_run(g, "broken off", &lost)
+			: run_abandon(g->env, g->intent.hex, g->run, err->msg, &lost)) < 0)
 		going_note(g, "%s", lost.msg);
 	return -(int)err->code;
 }
@@ -259,6 +274,7 @@ int run_contract(const struct run_env *env, struct run_done *ret, struct err *er
 	struct verdict v CLEANUP(verdict_release) = { 0 };
 	struct run_done done CLEANUP(run_done_release) = { 0 };
 	size_t closed;
+	int rc;
 
 	TRY(going_lock(&g, err));
 	TRY(run_close_abandoned(env, &closed, err));
@@ -266,7 +282,9 @@ int run_contract(const struct run_env *env, struct run_done *ret, struct err *er
 	memcpy(done.run, g.run, sizeof(done.run));
 	memcpy(done.intent, g.intent.hex, 65);
 	memcpy(done.stack_digest, g.stack_digest, 65);
-	if (body(&g, &v, &done, err) < 0) {
+	rc = body(&g, &v, &done, err);
+	arms_put_back(&g);
+	if (rc < 0) {
 		TRY(broken_off(&g, &done, err));
 	} else {
 		TRY(going_decide(&g, /* ended= */ true, &v, err));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The beginning of a run: its name, its stack, its series, its announcement. */
-#include "run/going.h"
+#include "run/arms.h"
 
 #include "base/clock.h"
 #include "base/crypto.h"
@@ -28,6 +28,7 @@ void going_release(struct going *g)
 	strs_release(&g->check_leaves);
 	strs_release(&g->mismatches);
 	judge_release(&g->judge);
+	arms_release(g);
 }
 
 void going_note(const struct going *g, const char *fmt, ...)
@@ -158,6 +159,8 @@ static int announce(struct going *g, struct err *err)
 	json_put_str(body, "run_by", g->env->run_by);
 	json_put_str(body, "new_series", g->env->new_series);
 	json_put_str(body, "first", g->env->first);
+	if (g->arms.on)
+		arms_announce(g, body);
 	json_put_str(body, "tool_version", g->env->tool_version);
 	json_put_int(body, "pid", getpid());
 	return run_append(g->env, "run.intent", body, &g->intent, err);
@@ -219,10 +222,10 @@ static int find_series(struct going *g, struct err *err)
 		from = next;
 	if (!g->env->new_series)
 		TRY(series_intents(g->env->ledger, c->workload.name, c->digest, g->stack_digest,
-				   from, g->as_of, &g->intents, err));
+				   NULL, from, g->as_of, &g->intents, err));
 	TRY(series_reps(g->env->ledger, &g->intents, &g->judge.cand, NULL, err));
 	g->reps_before = g->judge.cand.n;
-	if (g->reps_before)
+	if (g->reps_before && !g->arms.on)
 		going_note(g, "this stack has %zu repetition%s already: the series goes on",
 			   g->reps_before, g->reps_before == 1 ? "" : "s");
 	return 0;
@@ -269,8 +272,12 @@ int going_begin(struct going *g, struct err *err)
 {
 	TRY(going_identify(g, err));
 	TRY(dir_temp("run", &g->work, err));
+	g->arms.on = g->env->interleave;
+	TRY(arms_left(g, err));
 	TRY(going_capture(g, err));
 	TRY(find_series(g, err));
+	if (g->arms.on)
+		TRY(arms_find(g, err));
 	TRY(announce(g, err));
 	strs_add(&g->intents, g->intent.hex);
 	return 0;

@@ -6,6 +6,25 @@
 #include "diagnose/diagnose.h"
 #include "run/internal.h"
 
+/* One switch of a run whose arms alternate: arms.h. */
+struct arm_switch {
+	const char *name; /* borrowed from the contract */
+	char *accepted, *found;
+};
+struct arms {
+	bool on;
+	struct arm_switch *v;
+	size_t n, room;
+	struct stack candidate; /* as it was captured when the run began */
+	char candidate_digest[65];
+	struct ledger_ref capture;
+	uint64_t seed;
+	struct strs leaves; /* of all repetitions of the accepted stack, however they ended */
+	size_t failed;      /* repetitions of the accepted stack that failed */
+	bool away;          /* a switch was used: the words may not be those found */
+	bool restored;
+};
+
 struct going {
 	const struct run_env *env;
 	struct pairs environment;
@@ -28,6 +47,7 @@ struct going {
 	int64_t started_ns, rep_ns; /* rep_ns: usual length of a repetition so far */
 	size_t reps_before;
 	int64_t reps_planned;
+	struct arms arms;
 };
 void going_release(struct going *g);
 void going_note(const struct going *g, const char *fmt, ...) PRINTF(2, 3);
@@ -57,6 +77,14 @@ int going_capture(struct going *g, struct err *err) MUST_USE;
 int going_measure(struct going *g, struct going_part *part, const char *name,
 		  const struct ledger_ref *intent, struct rep *r, struct err *err) MUST_USE;
 int going_repetitions(struct going *g, struct verdict *v, struct err *err) MUST_USE;
+/* Announced, measured, recorded and judged by the caller: one repetition of the candidate, or with
+ * arm (arms.h) of one of two stacks. The list it is added to is that stack's. */
+int going_rep(struct going *g, const char *arm, const char *what, size_t step, size_t steps,
+	      struct err *err) MUST_USE;
+/* Golden answers, written down once for all repetitions; *ret NULL: none are kept. */
+int going_golden(struct going *g, char **ret, struct err *err) MUST_USE;
+/* What the repetitions by themselves say. */
+int going_decide_reps(struct going *g, struct verdict *v, struct err *err) MUST_USE;
 int going_decide(struct going *g, bool ended, struct verdict *v, struct err *err) MUST_USE;
 
 int run_abandon(const struct run_env *env, const char *intent, const char *run, const char *why,

@@ -48,7 +48,8 @@ struct intent {
 	char session[65];
 	uint64_t as_of; /* entries that this run looked at: bank and series are made of them */
 	char *new_series;
-	char *first; /* why it was not compared with the accepted run; NULL: it was */
+	bool interleaved; /* both stacks alternately: arms.h */
+	char *first;      /* why it was not compared with the accepted run; NULL: it was */
 	json_t *switches;
 	int64_t looks[16];
 	size_t n_looks;
@@ -62,6 +63,7 @@ int intent_read(struct ledger *l, const char *hex, struct intent *ret, struct er
 struct run_left {
 	struct intent intent;
 	struct reps reps;
+	struct reps accepted_reps; /* of the accepted stack, when both ran alternately */
 	struct outcomes outcomes;
 	struct strs check_leaves;
 	bool ended, interrupted;
@@ -74,10 +76,15 @@ int run_left_read(struct ledger *l, const char *intent, struct run_left *ret,
 
 /* The intents that belong to one series, oldest first: same workload, contract and stack, among the
  * entries from..as_of, not before the newest one that said new_series. A run that had not ended by
- * as_of (it goes on elsewhere) is left out: what it will have measured can't be known. */
+ * as_of (it goes on elsewhere) is left out: what it will have measured can't be known. signoff: of
+ * the runs that alternated with that accepted one; NULL: of all others. */
 int series_intents(struct ledger *l, const char *workload, const char *contract_digest,
-		   const char *stack_digest, uint64_t from, uint64_t as_of, struct strs *ret,
-		   struct err *err) MUST_USE;
+		   const char *stack_digest, const char *signoff, uint64_t from, uint64_t as_of,
+		   struct strs *ret, struct err *err) MUST_USE;
+/* Of runs that alternated: the good repetitions of the accepted stack; the entries that ended any
+ * of them, into ret_leaves (NULL: not wanted); and how many failed. */
+int series_arms(struct ledger *l, const struct strs *intents, struct reps *ret,
+		struct strs *ret_leaves, size_t *ret_failed, struct err *err) MUST_USE;
 /* Repetitions of those intents in order, renumbered; interrupted ones over the limit become
  * failed. */
 int series_reps(struct ledger *l, const struct strs *intents, struct reps *ret,
@@ -151,6 +158,7 @@ struct judge {
 	bool has_bank;
 	char bank_contract[65], bank_stack[65];
 	struct reps bank;
+	bool interleaved; /* the bank was made alternately with the candidate's repetitions */
 	struct judge_told cand_told, bank_told;
 	struct waivers waivers; /* those in force when it began: all of them count */
 	bool ended;             /* no more repetitions will be made in this run */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a contract, an accepted run and a candidate series to the verdict's input. */
-#include "run/internal.h"
+#include "run/arms.h"
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -273,6 +273,10 @@ static void make(struct input *i, const struct judge *j)
 	i->in.max_cov = c->gates.max_cov;
 	i->in.ended = j->ended;
 	looks(i, c);
+	if (j->interleaved) {
+		verdict_interleave(&i->in);
+		verdict_cap(&i->in, (unsigned)MIN(c->repeat.at_most, (int64_t)ARMS_MAX));
+	}
 	metrics(i, j);
 	i->in.metrics = i->metrics;
 	i->in.n_metrics = i->n_metrics;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A verdict again from the ledger alone; and closing what never ended. */
-#include "run/going.h"
+#include "run/arms.h"
 
 #include "base/canon.h"
 #include "base/err.h"
@@ -59,12 +59,17 @@ static int read_series(struct ledger *l, const json_t *body, struct judge *j, st
 	const json_t *series = json_object_get(body, "series"),
 		     *mismatches = json_object_get(body, "mismatches");
 	struct strs intents CLEANUP(strs_release) = { 0 };
+	size_t failed;
 
 	for (size_t i = 0; i < json_array_size(series); i++)
 		strs_add(&intents, json_str_or(json_array_get(series, i), "digest", ""));
 	for (size_t i = 0; i < json_array_size(mismatches); i++)
 		strs_add(&j->mismatches, json_string_value(json_array_get(mismatches, i)));
-	return series_reps(l, &intents, &j->cand, &j->outcomes, err);
+	TRY(series_reps(l, &intents, &j->cand, &j->outcomes, err));
+	if (!j->interleaved)
+		return 0;
+	reps_release(&j->bank);
+	return series_arms(l, &intents, &j->bank, NULL, &failed, err);
 }
 
 static bool close_enough(const json_t *a, const json_t *b)
@@ -145,6 +150,7 @@ int run_recompute(void *arg, const struct ledger_entry *verdict, struct str *tex
 	TRY(intent_read(a->ledger, intent, &in, err));
 	j.contract = &c;
 	j.ended = true;
+	j.interleaved = in.interleaved;
 	if (in.first)
 		strs_addf(&j.notes, FIRST_NOTE, in.first);
 	TRY(waivers_read(a->ledger, json_str_or(body, "workload", ""), in.as_of, &j.waivers, err));

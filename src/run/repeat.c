@@ -77,13 +77,15 @@ struct check_ctx going_ctx(struct going_part *part)
 				   .arg = part };
 }
 
-static int begin_rep(struct going *g, int index, struct ledger_ref *ret, struct err *err)
+static int begin_rep(struct going *g, const char *arm, int index, struct ledger_ref *ret,
+		     struct err *err)
 {
 	AUTO_JSON json_t *body = json_object();
 
 	json_put_str(body, "scope", "rep");
 	json_put_str(body, "run", g->run);
 	json_put_int(body, "rep", index);
+	json_put_str(body, "arm", arm);
 	json_put(body, "of", run_ref(g->intent.hex));
 	return run_append(g->env, "run.intent", body, ret, err);
 }
@@ -126,13 +128,15 @@ static void exclude(const struct contract *c, struct rep *r)
 	}
 }
 
-static int end_rep(struct going *g, const struct ledger_ref *intent, struct rep *r, struct err *err)
+static int end_rep(struct going *g, const char *arm, const struct ledger_ref *intent, struct rep *r,
+		   struct err *err)
 {
 	AUTO_JSON json_t *body = rep_to_json(r);
 	struct ledger_ref ref;
 
 	json_put_str(body, "scope", "rep");
 	json_put_str(body, "run", g->run);
+	json_put_str(body, "arm", arm);
 	json_put(body, "intent", run_ref(intent->hex));
 	TRY(run_append(g->env, "run.result", body, &ref, err));
 	memcpy(r->leaf, ref.hex, 65);
@@ -140,7 +144,7 @@ static int end_rep(struct going *g, const struct ledger_ref *intent, struct rep 
 }
 
 /* Golden answers: of the accepted run, else of the first good repetition of this series. */
-static int golden_file(struct going *g, char **ret, struct err *err)
+int going_golden(struct going *g, char **ret, struct err *err)
 {
 	const struct reps *lists[] = { &g->judge.bank, &g->judge.cand };
 	AUTO_FREE char *made = path_join(g->work, "golden.jsonl");
@@ -183,7 +187,7 @@ int going_measure(struct going *g, struct going_part *part, const char *name,
 	struct err lost = ERR_INIT;
 
 	TRY(going_folder(g, name, &work, err));
-	TRY(golden_file(g, &golden, err));
+	TRY(going_golden(g, &golden, err));
 	ctx.work = work;
 	ctx.golden = golden;
 	ctx.seed = r->index + 1;
@@ -199,38 +203,44 @@ int going_measure(struct going *g, struct going_part *part, const char *name,
 	return 0;
 }
 
-static int one_rep(struct going *g, struct err *err)
+int going_rep(struct going *g, const char *arm, const char *what, size_t step, size_t steps,
+	      struct err *err)
 {
-	struct reps *l = &g->judge.cand;
+	struct reps *l = arm && streq(arm, "accepted") ? &g->judge.bank : &g->judge.cand;
 	int index = (int)l->n;
-	AUTO_FREE char *what =
-		xasprintf("repetition %d of %lld", index + 1, (long long)g->reps_planned);
-	AUTO_FREE char *name = xasprintf("rep-%d", index);
-	struct going_part part = { .g = g,
-				   .layer = LAYER_WORKLOAD,
-				   .what = what,
-				   .step = (size_t)index,
-				   .steps = (size_t)g->reps_planned };
+	AUTO_FREE char *name = xasprintf("%s%srep-%d", arm ? arm : "", arm ? "-" : "", index);
+	struct going_part part = {
+		.g = g, .layer = LAYER_WORKLOAD, .what = what, .step = step, .steps = steps
+	};
 	struct rep r CLEANUP(rep_release) = { .index = index };
 	struct err lost = ERR_INIT;
 	struct ledger_ref intent;
 	int64_t start = clock_ns();
 
-	TRY(begin_rep(g, index, &intent, err));
+	TRY(begin_rep(g, arm, index, &intent, err));
 	if (going_measure(g, &part, name, &intent, &r, err) < 0) {
 		if (run_abandon(g->env, intent.hex, g->run,
 				err->code == ERR_INTERRUPTED ? "interrupted" : err->msg, &lost) < 0)
 			going_note(g, "%s", lost.msg);
 		return -(int)err->code;
 	}
-	TRY(end_rep(g, &intent, &r, err));
+	TRY(end_rep(g, arm, &intent, &r, err));
 	g->rep_ns = g->rep_ns ? (g->rep_ns + clock_ns() - start) / 2 : clock_ns() - start;
 	r.took_ns = clock_ns() - start;
 	if (g->env->rep)
-		g->env->rep(g->env->arg, &r);
+		g->env->rep(g->env->arg, &r, arm);
 	*VEC_ADD(l) = r;
 	r = (struct rep){ 0 };
 	return 0;
+}
+
+static int one_rep(struct going *g, struct err *err)
+{
+	size_t n = g->judge.cand.n;
+	AUTO_FREE char *what =
+		xasprintf("repetition %zu of %lld", n + 1, (long long)g->reps_planned);
+
+	return going_rep(g, NULL, what, n, (size_t)g->reps_planned, err);
 }
 
 static int64_t cap(const struct going *g)
@@ -262,7 +272,7 @@ int going_decide(struct going *g, bool ended, struct verdict *v, struct err *err
  * What the repetitions by themselves say. Checks that failed or were left out decide in the end,
  * but no repetition makes them better: who goes on in spite of them gets all that are needed.
  */
-static int decide_of_reps(struct going *g, struct verdict *v, struct err *err)
+int going_decide_reps(struct going *g, struct verdict *v, struct err *err)
 {
 	struct outcomes all = g->judge.outcomes;
 	int rc;
@@ -288,7 +298,7 @@ int going_repetitions(struct going *g, struct verdict *v, struct err *err)
 {
 	AUTO_FREE char *plan = NULL;
 
-	TRY(decide_of_reps(g, v, err));
+	TRY(going_decide_reps(g, v, err));
 	plan = judge_plan(&g->judge);
 	if (plan)
 		going_note(g, "%s", plan);
@@ -300,7 +310,7 @@ int going_repetitions(struct going *g, struct verdict *v, struct err *err)
 		if ((int64_t)g->judge.cand.n >= g->reps_planned)
 			g->reps_planned = cap(g);
 		TRY(one_rep(g, err));
-		TRY(decide_of_reps(g, v, err));
+		TRY(going_decide_reps(g, v, err));
 	}
 	return 0;
 }

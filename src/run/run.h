@@ -58,8 +58,9 @@ struct run_env {
 	/* callbacks; each may be NULL */
 	void (*progress)(void *arg, const struct run_progress *p);
 	void (*outcome)(void *arg, const struct outcome *o); /* a check has ended */
-	void (*rep)(void *arg, const struct rep *r);         /* a repetition has ended */
-	void (*note)(void *arg, const char *text);           /* worth a line of its own */
+	/* A repetition has ended; arm: "accepted" or "candidate" when both alternate, else NULL. */
+	void (*rep)(void *arg, const struct rep *r, const char *arm);
+	void (*note)(void *arg, const char *text); /* worth a line of its own */
 	void *arg;
 	/* options */
 	bool keep_going;        /* later layers in spite of a failed one */
@@ -69,7 +70,8 @@ struct run_env {
 	/* Held to its objectives alone, for this reason: what was accepted is another thing. NULL:
 	 * compared with it. */
 	const char *first;
-	bool keep_work; /* don't remove the scratch folder */
+	bool interleave; /* with the accepted stack, alternately, by the contract's switches */
+	bool keep_work;  /* don't remove the scratch folder */
 };
 
 /* ---- the stack ---- */

@@ -3,7 +3,7 @@
  * A series: all repetitions of one stack under one contract, over as many runs as it took. Running
  * again continues it, so nobody gets a second throw of the dice without saying so.
  */
-#include "run/internal.h"
+#include "run/arms.h"
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -37,6 +37,7 @@ static void intent_of(const struct ledger_entry *e, struct intent *i)
 	i->as_of = (uint64_t)json_int_or(e->body, "as_of", (int64_t)e->ref.seq);
 	i->new_series = xstrdup(json_str_or(e->body, "new_series", NULL));
 	i->first = xstrdup(json_str_or(e->body, "first", NULL));
+	i->interleaved = streq(json_str_or(e->body, "design", ""), ARMS_DESIGN);
 	i->switches = json_incref(json_object_get(e->body, "switches"));
 	for (size_t k = 0; k < json_array_size(looks) && i->n_looks < ARRAY_SIZE(i->looks); k++)
 		i->looks[i->n_looks++] = json_integer_value(json_array_get(looks, k));
@@ -57,6 +58,7 @@ void run_left_release(struct run_left *r)
 {
 	intent_release(&r->intent);
 	reps_release(&r->reps);
+	reps_release(&r->accepted_reps);
 	outcomes_release(&r->outcomes);
 	strs_release(&r->check_leaves);
 	*r = (struct run_left){ 0 };
@@ -68,6 +70,7 @@ struct announced {
 	int index;
 	int64_t at_ms;
 	bool ended;
+	bool accepted; /* of the accepted stack's arm */
 };
 struct reading {
 	struct run_left *left;
@@ -83,6 +86,11 @@ static struct announced *find_announced(struct reading *r, const char *leaf)
 	return NULL;
 }
 
+static struct reps *reps_of(struct reading *r, const struct announced *a)
+{
+	return a->accepted ? &r->left->accepted_reps : &r->left->reps;
+}
+
 static int on_rep_result(struct reading *r, const struct ledger_entry *e, struct err *err)
 {
 	struct announced *a = find_announced(r, run_ref_of(e->body, "intent"));
@@ -90,7 +98,7 @@ static int on_rep_result(struct reading *r, const struct ledger_entry *e, struct
 
 	if (!a || a->ended)
 		return 0; /* of another run, or said twice: the first counts */
-	rep = VEC_ADD(&r->left->reps);
+	rep = VEC_ADD(reps_of(r, a));
 	if (rep_from_json(e->body, rep, err) < 0)
 		return err_wrap(err, "entry %llu", (unsigned long long)e->ref.seq);
 	copy_hex(rep->leaf, e->ref.hex);
@@ -132,7 +140,7 @@ static void on_abandon(struct reading *r, const struct ledger_entry *e)
 	if (!a || a->ended)
 		return;
 	a->ended = true;
-	rep = VEC_ADD(&r->left->reps);
+	rep = VEC_ADD(reps_of(r, a));
 	rep->index = a->index;
 	rep->state = REP_EXCLUDED;
 	rep->reason = xstrdup("interrupted");
@@ -152,6 +160,7 @@ static int on_entry(void *arg, const struct ledger_entry *e, struct err *err)
 			copy_hex(a->leaf, e->ref.hex);
 			a->index = (int)json_int_or(e->body, "rep", 0);
 			a->at_ms = e->at_ms;
+			a->accepted = streq(json_str_or(e->body, "arm", ""), ARMS_ACCEPTED);
 		}
 		return 0;
 	}
@@ -184,7 +193,7 @@ int run_left_read(struct ledger *l, const char *intent, struct run_left *ret, st
 	/* Announced and without any result: it failed, as far as anybody can tell. */
 	for (size_t i = 0; rc == 0 && i < r.n; i++) {
 		if (!r.v[i].ended) {
-			struct rep *rep = VEC_ADD(&left.reps);
+			struct rep *rep = VEC_ADD(reps_of(&r, &r.v[i]));
 
 			rep->index = r.v[i].index;
 			rep->state = REP_FAILED;
@@ -200,7 +209,7 @@ int run_left_read(struct ledger *l, const char *intent, struct run_left *ret, st
 }
 
 struct finding_series {
-	const char *workload, *contract, *stack;
+	const char *workload, *contract, *stack, *signoff;
 	struct strs *ret;
 };
 
@@ -214,6 +223,9 @@ static int on_intent(void *arg, const struct ledger_entry *e, struct err *err)
 	    !streq(json_str_or(e->body, "stack_digest", ""), f->stack) ||
 	    !streq(run_ref_of(e->body, "contract"), f->contract))
 		return 0;
+	if (streq(json_str_or(e->body, "design", ""), ARMS_DESIGN) != (f->signoff != NULL) ||
+	    (f->signoff && !streq(run_ref_of(e->body, "accepted"), f->signoff)))
+		return 0;
 	if (json_str_or(e->body, "new_series", NULL))
 		strs_release(f->ret);
 	strs_add(f->ret, e->ref.hex);
@@ -221,12 +233,12 @@ static int on_intent(void *arg, const struct ledger_entry *e, struct err *err)
 }
 
 int series_intents(struct ledger *l, const char *workload, const char *contract_digest,
-		   const char *stack_digest, uint64_t from, uint64_t as_of, struct strs *ret,
-		   struct err *err)
+		   const char *stack_digest, const char *signoff, uint64_t from, uint64_t as_of,
+		   struct strs *ret, struct err *err)
 {
 	static const char *const kinds[] = { "run.intent", NULL };
 	struct strs all CLEANUP(strs_release) = { 0 };
-	struct finding_series f = { workload, contract_digest, stack_digest, &all };
+	struct finding_series f = { workload, contract_digest, stack_digest, signoff, &all };
 	struct ledger_filter filter = { .kinds = kinds, .from = from, .to = as_of };
 
 	if (from >= as_of)
@@ -239,6 +251,34 @@ int series_intents(struct ledger *l, const char *workload, const char *contract_
 		if (left.ended && left.ended_seq < as_of)
 			strs_add(ret, all.v[i]);
 	}
+	return 0;
+}
+
+static void take_accepted(struct reps *from, struct reps *to, struct strs *leaves, size_t *failed)
+{
+	for (size_t k = 0; k < from->n; k++) {
+		if (leaves)
+			strs_add(leaves, from->v[k].leaf);
+		*failed += from->v[k].state == REP_FAILED;
+		if (from->v[k].state != REP_OK)
+			continue;
+		*VEC_ADD(to) = from->v[k];
+		from->v[k] = (struct rep){ 0 };
+	}
+}
+
+int series_arms(struct ledger *l, const struct strs *intents, struct reps *ret,
+		struct strs *ret_leaves, size_t *ret_failed, struct err *err)
+{
+	*ret_failed = 0;
+	for (size_t i = 0; i < intents->n; i++) {
+		struct run_left left CLEANUP(run_left_release) = { 0 };
+
+		TRY(run_left_read(l, intents->v[i], &left, err));
+		take_accepted(&left.accepted_reps, ret, ret_leaves, ret_failed);
+	}
+	for (size_t i = 0; i < ret->n; i++)
+		ret->v[i].index = (int)i;
 	return 0;
 }
 
