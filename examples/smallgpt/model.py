@@ -80,8 +80,8 @@ def _unheads(x):
     return x.transpose(0, 2, 1, 3).reshape(b * t, h * e)
 
 
-def loss_and_grad(w, conf, x, y, mask, grad=True):
-    """Mean loss over the tokens where mask is 1 -> (loss, gradients or None)."""
+def _hidden(w, conf, x):
+    """What the layers make of the tokens x -> (last hidden state, what the gradients need)."""
     (b, t), h, d = x.shape, conf["heads"], conf["dim"]
     scale = np.float32((d // h) ** -0.5)
     causal = np.triu(np.full((t, t), MASKED, np.float32), 1)
@@ -100,6 +100,21 @@ def loss_and_grad(w, conf, x, y, mask, grad=True):
         u = np.maximum(n2 @ w[f"{i}.up"], 0)
         z = z + u @ w[f"{i}.down"]
         saved.append((n1, s1, q, k, v, p, o, n2, s2, u))
+    return z, saved
+
+
+def predict(w, conf, x):
+    """The likeliest next token at every position of x, given all before it: shape of x."""
+    z, _ = _hidden(w, conf, x)
+    n, _ = _norm(z, w["norm"])
+    return (n @ w["head"]).argmax(axis=1).reshape(x.shape)
+
+
+def loss_and_grad(w, conf, x, y, mask, grad=True):
+    """Mean loss over the tokens where mask is 1 -> (loss, gradients or None)."""
+    (b, t), h, d = x.shape, conf["heads"], conf["dim"]
+    scale = np.float32((d // h) ** -0.5)
+    z, saved = _hidden(w, conf, x)
     # The output matrix only where a loss is asked for: a third of all tokens.
     at = np.flatnonzero(mask)
     n, s = _norm(z[at], w["norm"])

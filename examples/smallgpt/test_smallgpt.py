@@ -39,6 +39,7 @@ except ImportError:
     sys.exit(77)
 
 import data             # noqa: E402
+import evaluate         # noqa: E402
 import make_prompts     # noqa: E402
 import model            # noqa: E402
 import serve            # noqa: E402
@@ -339,6 +340,58 @@ class Training(InFolder):
 
 
 CHAT = {"messages": [{"role": "user", "content": "Capital of Peru?"}], "max_tokens": 12}
+
+
+class Evaluating(InFolder):
+    def setUp(self):
+        super().setUp()
+        self.model = self.path("m.npz")
+        conf = {"dim": 32, "layers": 2, "heads": 4, "context": 60, "seed": 1,
+                "vocab": len(data.VOCAB)}
+        model.save(self.model, conf, model.init(conf))
+
+    def evaluate(self, bits=None, *args):
+        env = dict(os.environ)
+        env.pop("WEIGHT_BITS", None)
+        if bits:
+            env["WEIGHT_BITS"] = bits
+        return subprocess.run(script("evaluate.py", "--model", self.model, "--out",
+                                     self.path("items"), *args), capture_output=True, text=True,
+                              check=False, timeout=PATIENCE_S, env=env)
+
+    def test_items_and_summary_agree(self):
+        done = self.evaluate(None, "--rows", "40")
+        self.assertEqual((done.returncode, done.stderr), (0, "weight_bits=none\n"))
+        said, items = json.loads(done.stdout), json_lines(self.path("items"))
+        self.assertEqual(said["answers"], len(items))
+        self.assertEqual(said["right"], sum(i["correct"] for i in items))
+        self.assertEqual(len({i["id"] for i in items}), len(items))
+        self.assertLessEqual({i["conversation"] for i in items}, set(range(40)))
+        self.assertGreaterEqual(len(items), 20)
+        first = items
+        self.evaluate(None, "--rows", "40")
+        self.assertEqual(json_lines(self.path("items")), first)     # the same questions again
+
+    def test_rounding_keeps_the_scale_and_few_values(self):
+        rng = np.random.Generator(np.random.PCG64(1))
+        a = rng.standard_normal((50, 3)).astype(np.float32)
+        for bits in (2, 3, 8):
+            b = evaluate.rounded(a, bits)
+            self.assertTrue(all(len(set(column)) <= 2 ** bits - 1 for column in b.T))
+            np.testing.assert_allclose(np.abs(b).max(axis=0), np.abs(a).max(axis=0), rtol=1e-6)
+            step = np.abs(a).max(axis=0) / (2 ** (bits - 1) - 1)
+            self.assertTrue((np.abs(a - b) <= step / 2 * 1.0001).all())
+        self.assertEqual(evaluate.rounded(np.zeros((2, 2), np.float32), 4).tolist(), [[0, 0]] * 2)
+
+    def test_wrong_wishes_are_named(self):
+        for bits in ("1", "17", "four", "-8"):
+            done = self.evaluate(bits)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("must be 2 to 16", done.stderr)
+        self.model = self.path("nothing.npz")
+        done = self.evaluate()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nothing.npz", done.stderr)
 
 
 class Serving(unittest.TestCase):

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "cli/text.h"
 #include "envelope/envelope.h"
 #include "run/run.h"
 
@@ -110,6 +111,78 @@ static json_t *waivers_json(const struct waivers *l)
 	return a;
 }
 
+struct last {
+	const char *workload;
+	json_t *ret;
+};
+
+static int on_last(void *arg, const struct ledger_entry *e, struct err *err)
+{
+	static const char *const members[] = { "component", "layer", "owner", "confidence",
+					       "trigger" };
+	struct last *l = arg;
+	const json_t *a = json_object_get(e->body, "attribution");
+	const json_t *w = json_object_get(e->body, "watch");
+
+	(void)err;
+	if (!streq(json_str_or(e->body, "workload", ""), l->workload))
+		return 0;
+	l->ret = json_object();
+	json_put_str(l->ret, "run", json_str_or(e->body, "run", ""));
+	json_put_str(l->ret, "at", e->at);
+	json_put_str(l->ret, "verdict",
+		     json_str_or(json_object_get(e->body, "decision"), "verdict", "unknown"));
+	json_put_str(l->ret, "stack_digest", json_str_or(e->body, "stack_digest", ""));
+	for (size_t i = 0; a && i < ARRAY_SIZE(members); i++)
+		json_put_str(l->ret, members[i], json_str_or(a, members[i], NULL));
+	if (w)
+		json_put_bool(l->ret, "watch_alarm", json_bool_or(w, "alarm", false));
+	return 1;
+}
+
+/* The newest verdict of this workload: what to do when the stack is not accepted begins there. */
+static int last_run(struct cli *cli, const struct stack *now, json_t *v, struct err *err)
+{
+	static const char *const kinds[] = { "verdict", NULL };
+	struct ledger_filter f = { .kinds = kinds, .newest_first = true };
+	struct last l = { .workload = cli->contract.workload.name };
+	char digest[65];
+
+	if (!cli->ledger)
+		return 0;
+	TRY(ledger_each(cli->ledger, &f, on_last, &l, err));
+	if (!l.ret)
+		return 0;
+	stack_digest(now, digest);
+	json_put_bool(l.ret, "this_stack", streq(json_str_or(l.ret, "stack_digest", ""), digest));
+	json_put(v, "last_run", l.ret);
+	return 0;
+}
+
+static void last_text(const json_t *l, struct str *out)
+{
+	if (!l)
+		return;
+	str_addf(out, "  last run: %s%s (run %s, %.16sZ)\n",
+		 text_verdict_word(json_str_or(l, "verdict", "")),
+		 json_bool_or(l, "this_stack", false) ? "" : ", on another stack",
+		 json_str_or(l, "run", ""), json_str_or(l, "at", ""));
+	if (json_str_or(l, "component", NULL)) {
+		AUTO_FREE char *c = text_clean(sv_of(json_str_or(l, "component", "")));
+		AUTO_FREE char *o = text_clean(sv_of(json_str_or(l, "owner", "unknown")));
+
+		str_addf(out, "  because of: %s (layer %s, owner %s, %s); more: twice why\n", c,
+			 json_str_or(l, "layer", "unknown"), o, json_str_or(l, "confidence", ""));
+	} else if (json_str_or(l, "confidence", NULL)) {
+		str_addf(out, "  because of: %s; more: twice why\n",
+			 json_str_or(l, "confidence", ""));
+	}
+	if (json_bool_or(l, "watch_alarm", false))
+		str_add(out,
+			"  watch: ALARM, it seems to get worse since the acceptance; more: twice "
+			"watch\n");
+}
+
 static int exit_of(enum standing s, const struct findings *f, size_t violated)
 {
 	if (violated)
@@ -164,6 +237,7 @@ static int check_run_cmd(struct cli *cli, const void *conf, json_t *v, struct er
 	json_put(v, "waivers", waivers_json(&waivers));
 	json_put_bool(v, "proven", cli->ledger && acceptances_proven(cli->ledger, &list));
 	describe(a, v);
+	TRY(last_run(cli, &s.now, v, err));
 	json_put_int(v, "took_ns", clock_ns() - start);
 	return exit_of(s.standing, &pins, violated);
 }
@@ -215,6 +289,7 @@ static void check_text(const json_t *v, struct str *out)
 				 json_str_or(p, "waived", ""));
 	}
 	waivers_text(json_object_get(v, "waivers"), out);
+	last_text(json_object_get(v, "last_run"), out);
 	if (json_array_size(again)) {
 		str_add(out, "  run again:");
 		for (size_t i = 0; i < json_array_size(again); i++)

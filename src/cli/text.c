@@ -2,6 +2,7 @@
 #include "cli/text.h"
 
 #include "cli/searched.h"
+#include "cli/watching.h"
 #include "report/report.h"
 #include "verdict/verdict.h"
 #include <math.h>
@@ -122,7 +123,8 @@ void text_verdict(const json_t *body, bool long_form, struct str *out)
 void text_verdict_searched(const json_t *body, const json_t *search, bool long_form,
 			   struct str *out)
 {
-	const json_t *d = json_object_get(body, "decision");
+	const json_t *d = json_object_get(body, "decision"),
+		     *watch = json_object_get(body, "watch");
 
 	str_addf(out, "%s: %s (run %s, %lld repetition%s%s", json_str_or(body, "workload", ""),
 		 text_verdict_word(json_str_or(d, "verdict", "")), json_str_or(body, "run", ""),
@@ -136,6 +138,13 @@ void text_verdict_searched(const json_t *body, const json_t *search, bool long_f
 	list(json_object_get(d, "notes"), "note: ", out);
 	if (long_form)
 		numbers(json_object_get(d, "numbers"), out);
+	if (watch)
+		str_addf(out, "  watched since the acceptance, %lld repetition%s: %s\n",
+			 (long long)json_int_or(watch, "repetitions", 0),
+			 json_int_or(watch, "repetitions", 0) == 1 ? "" : "s",
+			 json_bool_or(watch, "alarm", false) ? "ALARM, it seems to get worse"
+							     : "quiet");
+	watching_text(watch, /* all= */ false, out);
 	suspects(json_object_get(body, "attribution"), search, out);
 	if (json_str_or(d, "advice", NULL))
 		str_addf(out, "  %s\n", json_str_or(d, "advice", ""));

@@ -204,6 +204,7 @@ void report_html(const json_t *report, struct str *out)
 	const json_t *body = json_object_get(report, "verdict");
 	bool suspects = json_object_get(body, "attribution") != NULL;
 	bool search = json_object_get(report, "search") != NULL;
+	AUTO_FREE char *watch = view_watch(report);
 
 	head(report, out);
 	banner(report, out);
@@ -219,6 +220,9 @@ void report_html(const json_t *report, struct str *out)
 	facts(report, out);
 	str_add(out, "<h2 id=\"metrics\">Metrics</h2>\n");
 	html_numbers(report, out);
+	html_answers(report, out);
+	if (watch)
+		esc_xml_in(out, "<p>", watch, "</p>\n");
 	list(json_object_get(view_decision(report), "notes"), "Note: ", out);
 	figures(report, out);
 	str_add(out, "<h2 id=\"stack\">What changed in the stack</h2>\n");

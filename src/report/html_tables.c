@@ -109,6 +109,36 @@ void html_numbers(const json_t *report, struct str *out)
 	table_end(out);
 }
 
+void html_answers(const json_t *report, struct str *out)
+{
+	static const char *const heads[] = { "Answers", "Standing",  ">Of",     ">Accepted", ">Now",
+					     ">Change", ">Interval", ">Margin", NULL };
+	const json_t *list = json_object_get(view_decision(report), "answers"), *x;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	table_begin(out, "answers", heads);
+	json_array_foreach(list, i, x)
+	{
+		struct answer_view v CLEANUP(answer_view_release) = { 0 };
+
+		answer_view_read(x, &v);
+		esc_xml_in(out, "<tr><th scope=\"row\">", v.name, "</th>");
+		tone_cell(out, v.tone, v.standing);
+		cell(out, "num", v.n);
+		cell(out, "num", v.before);
+		cell(out, "num", v.now);
+		cell(out, "num", v.change);
+		cell(out, "num", v.interval);
+		cell(out, "num", v.margin);
+		str_add(out, "</tr>\n");
+	}
+	table_end(out);
+	str_add(out, "<p>Shares are of right items, or of texts that agree; the "
+		     "bounds hold at 99 % each.</p>\n");
+}
+
 /* ---- the stack ------------------------------------------------------------------------------- */
 
 static size_t change_rows(const json_t *list, bool material, struct str *out)

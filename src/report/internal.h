@@ -63,6 +63,18 @@ double view_margin_edge(const json_t *x);
 /* A side of a change: "0.3.21", "unknown", "(none)", the digest where versions are alike. */
 char *view_side(const json_t *change, const char *side) MUST_USE;
 
+/* A set of answers of the decision, for people: scored items, generated texts, losses by seed. */
+struct answer_view {
+	const char *name, *what; /* "items" */
+	const char *standing;    /* "same", "worse", "open", "not measured" */
+	enum tone tone;
+	char *n, *before, *now, *change, *interval, *margin;
+};
+void answer_view_release(struct answer_view *v);
+void answer_view_read(const json_t *answer, struct answer_view *ret);
+/* The state of the watch since the acceptance in one sentence; NULL: not watched. Caller frees. */
+char *view_watch(const json_t *report) MUST_USE;
+
 /* ---- svg.c ----------------------------------------------------------------------------------- */
 
 /* The two arms of one metric on one axis. False: there is nothing to draw. id: unique in
@@ -74,6 +86,7 @@ double axis_step(double lo, double hi, unsigned most);
 /* ---- html_tables.c --------------------------------------------------------------------------- */
 
 void html_numbers(const json_t *report, struct str *out);
+void html_answers(const json_t *report, struct str *out);
 void html_changes(const json_t *report, struct str *out);
 void html_stack(const json_t *report, struct str *out);
 void html_search(const json_t *report, struct str *out);

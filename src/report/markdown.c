@@ -78,6 +78,29 @@ static void numbers(const json_t *a, struct str *out)
 	str_add(out, "\n");
 }
 
+static void answers(const json_t *a, struct str *out)
+{
+	static const char *const marks[] = { "", "\u2713 ", "? ", "\u2715 " };
+	const json_t *x;
+	size_t i;
+
+	if (!json_array_size(a))
+		return;
+	str_add(out, "| Answers | Standing | Of | Accepted | Now | Change | Interval | Margin |\n"
+		     "|---|---|--:|--:|--:|--:|--:|--:|\n");
+	json_array_foreach(a, i, x)
+	{
+		struct answer_view v CLEANUP(answer_view_release) = { 0 };
+
+		answer_view_read(x, &v);
+		md_in(out, "| ", v.name, " | ");
+		md_in(out, marks[v.tone], v.standing, " | ");
+		str_addf(out, "%s | %s | %s | %s | %s | %s |\n", v.n, v.before, v.now, v.change,
+			 v.interval, v.margin);
+	}
+	str_add(out, "\n");
+}
+
 static void changes(const json_t *a, struct str *out)
 {
 	const json_t *c;
@@ -256,10 +279,14 @@ void report_markdown(const json_t *report, struct str *out)
 	const json_t *body = json_object_get(report, "verdict"), *d = view_decision(report);
 	const json_t *log = json_object_get(report, "log");
 	const json_t *found = json_object_get(report, "search");
+	AUTO_FREE char *watch = view_watch(report);
 
 	headline(report, out);
 	signoffs(json_object_get(report, "signoffs"), out);
 	numbers(json_object_get(d, "numbers"), out);
+	answers(json_object_get(d, "answers"), out);
+	if (watch)
+		md_in(out, "", watch, "\n\n");
 	list(json_object_get(d, "notes"), "Note: ", out);
 	changes(json_object_get(body, "changes"), out);
 	search(found, out);

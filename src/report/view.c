@@ -162,6 +162,85 @@ char *view_basis(const json_t *report)
 				 : "");
 }
 
+/* ---- answers --------------------------------------------------------------------------------- */
+
+void answer_view_release(struct answer_view *v)
+{
+	free(v->n);
+	free(v->before);
+	free(v->now);
+	free(v->change);
+	free(v->interval);
+	free(v->margin);
+	*v = (struct answer_view){ 0 };
+}
+
+static char *share_text(double v, bool share)
+{
+	if (isnan(v))
+		return xstrdup("-");
+	return share ? xasprintf("%.4g %%", 100 * v) : xasprintf("%.6g", v);
+}
+
+/* A gain is a plus: unlike the shift of a metric, this is the change itself. */
+static char *change_of(double v)
+{
+	return isfinite(v) ? xasprintf("%+.3g %%", 100 * v) : xstrdup("-");
+}
+
+void answer_view_read(const json_t *x, struct answer_view *ret)
+{
+	static const struct {
+		const char *state, *word;
+		enum tone tone;
+	} states[] = { { "held", "same", TONE_GOOD },
+		       { "worse", "worse", TONE_BAD },
+		       { "open", "open", TONE_OPEN },
+		       { "unmeasured", "not measured", TONE_OPEN } };
+	const char *kind = json_str_or(x, "kind", ""), *state = json_str_or(x, "state", "");
+	bool share = !streq(kind, "pairs");
+	double low = view_e9(x, "low_e9"), high = view_e9(x, "high_e9");
+	long long lost = json_int_or(x, "lost", 0), won = json_int_or(x, "won", 0);
+	AUTO_FREE char *lo = change_of(low), *hi = change_of(high);
+	AUTO_FREE char *margin = change_of(-view_e9(x, "margin_e9"));
+
+	*ret = (struct answer_view){ .name = json_str_or(x, "name", ""),
+				     .what = streq(kind, "pairs")   ? "seeds"
+					     : streq(kind, "texts") ? "prompts"
+								    : "items",
+				     .standing = "unknown",
+				     .tone = TONE_OPEN };
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		if (!streq(states[i].state, state))
+			continue;
+		ret->standing = states[i].word;
+		ret->tone = states[i].tone;
+	}
+	ret->n = lost + won ? xasprintf("%lld %s, %lld lost, %lld won",
+					(long long)json_int_or(x, "n", 0), ret->what, lost, won)
+			    : xasprintf("%lld %s", (long long)json_int_or(x, "n", 0), ret->what);
+	ret->before = share_text(view_e9(x, "accepted_e9"), share);
+	ret->now = share_text(view_e9(x, "candidate_e9"), share);
+	ret->change = change_of(view_e9(x, "change_e9"));
+	ret->interval =
+		isfinite(low) && isfinite(high) ? xasprintf("%s to %s", lo, hi) : xstrdup("-");
+	ret->margin = STEAL(margin);
+}
+
+char *view_watch(const json_t *report)
+{
+	const json_t *w = json_object_get(json_object_get(report, "verdict"), "watch");
+	long long n = json_int_or(w, "repetitions", 0);
+
+	if (!w)
+		return NULL;
+	return xasprintf("Watched since the acceptance, %lld repetition%s: %s", n,
+			 n == 1 ? "" : "s",
+			 json_bool_or(w, "alarm", false)
+				 ? "alarm, the evidence that it got worse is over 100 to 1."
+				 : "quiet.");
+}
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 void column_release(struct column *c)

@@ -165,6 +165,25 @@ static json_t *rep_refs(const struct reps *l)
 	return a;
 }
 
+/* A run on the accepted stack: all repetitions since the acceptance together, which never decide. */
+static int watch(struct going *g, json_t *body, struct err *err)
+{
+	struct verdict_watch w CLEANUP(verdict_watch_release) = { 0 };
+
+	if (!g->accepted || !streq(g->accepted->stack_digest, g->stack_digest) ||
+	    !streq(g->accepted->contract_digest, g->env->contract->digest))
+		return 0;
+	if (run_watch(g->env->ledger, g->env->contract, g->accepted, &w, err) < 0) {
+		if (err->code != ERR_MISSING)
+			return -(int)err->code;
+		going_note(g, "not watched: %s", err->msg);
+		err_clear(err);
+		return 0;
+	}
+	json_put(body, "watch", run_watch_json(&w));
+	return 0;
+}
+
 static int record_verdict(struct going *g, const struct verdict *v, struct run_done *ret,
 			  struct err *err)
 {
@@ -194,6 +213,7 @@ static int record_verdict(struct going *g, const struct verdict *v, struct run_d
 	json_put_str(body, "run_by", g->env->run_by);
 	json_put_str(body, "tool_version", g->env->tool_version);
 	run_attribute(g, v, body);
+	TRY(watch(g, body, err));
 	TRY(run_append(g->env, "verdict", body, &ref, err));
 	memcpy(ret->verdict_leaf, ref.hex, 65);
 	ret->verdict = json_incref(body);

@@ -121,6 +121,49 @@ static void only_a_sign_off_in_force_counts(void)
 	CHECK_HAS(s.p, "Signed as accepted by <b>jane@x</b>");
 }
 
+/* Each kind of answers and each state has a row of its own, in both forms for people. */
+static void answers_and_the_watch_are_shown(void)
+{
+	static const char *const states[] = { "held", "worse", "open", "unmeasured" };
+	static const char *const words[] = { "same", "worse", "open", "not measured" };
+	AUTO_JSON json_t *v = scene_rejected("x");
+	json_t *body = json_object_get(v, "verdict"), *list = json_array();
+	struct str s CLEANUP(str_release) = { 0 }, md CLEANUP(str_release) = { 0 };
+
+	for (int i = 0; i < 4; i++)
+		(void)json_array_append_new(
+			list, json_pack("{s:s,s:s,s:s,s:i,s:i,s:i,s:I,s:I,s:I,s:I,s:I,s:I}", "name",
+					i ? "chat" : "recall", "kind", i == 1 ? "texts" : "items",
+					"state", states[i], "n", 600, "lost", 12, "won", 3,
+					"accepted_e9", (json_int_t)995000000, "candidate_e9",
+					(json_int_t)980000000, "change_e9", (json_int_t)-15000000,
+					"low_e9", (json_int_t)-31000000, "high_e9",
+					(json_int_t)1000000, "margin_e9", (json_int_t)20000000));
+	(void)json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:i,s:I}", "name", "loss", "kind",
+						    "pairs", "state", "held", "n", 7, "accepted_e9",
+						    (json_int_t)1234500000));
+	json_put(json_object_get(body, "decision"), "answers", list);
+	json_put(body, "watch", json_pack("{s:i,s:b}", "repetitions", 9, "alarm", 1));
+	report_html(v, &s);
+	scene_parses("html", &s);
+	report_markdown(v, &md);
+	for (int i = 0; i < 4; i++) {
+		CHECK_HAS(str_text(&s), words[i]);
+		CHECK_HAS(str_text(&md), words[i]);
+	}
+	for (int k = 0; k < 2; k++) {
+		const char *text = str_text(k ? &md : &s);
+
+		CHECK_HAS(text, "600 items, 12 lost, 3 won");
+		CHECK_HAS(text, "600 prompts");
+		CHECK_HAS(text, "7 seeds");
+		CHECK_HAS(text, "1.2345");
+		CHECK_HAS(text, "99.5 %");
+		CHECK_HAS(text, "-3.1 % to +0.1 %");
+		CHECK_HAS(text, "Watched since the acceptance, 9 repetitions: alarm");
+	}
+}
+
 static void one_value_one_text(void)
 {
 	AUTO_JSON json_t *v = scene_rejected("x");
@@ -134,4 +177,4 @@ static void one_value_one_text(void)
 TEST_MAIN(TEST(hostile_texts_stay_texts), TEST(bad_utf8_does_not_get_through),
 	  TEST(everything_is_said), TEST(bare_and_unknown_verdicts),
 	  TEST(an_empty_value_and_a_wrong_one), TEST(only_a_sign_off_in_force_counts),
-	  TEST(one_value_one_text))
+	  TEST(answers_and_the_watch_are_shown), TEST(one_value_one_text))
