@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two stacks alternately in one session: the accepted one and the candidate, pair by pair, the order
- * inside each pair drawn. What a session does (its boot, its node, the hour, a drift) both have.
- * The contract's switches go from one to the other, and every repetition is captured anew: what ran
- * is compared with what that stack was.
+ * Two stacks alternately in one session: the accepted one and the candidate, pair by pair, the
+ * order inside each pair drawn. What a session does (its boot, its node, the hour, a drift) both
+ * have. The contract's switches go from one to the other, and every repetition is captured anew:
+ * what ran is compared with what that stack was.
  *
  *	run.intent   scope "run", design "interleaved", order_seed, found: the words in place before
  *	run.intent   scope "rep", arm "accepted" or "candidate"
@@ -23,8 +23,8 @@
 /* Before the stack is captured: a run or a search that was killed may have left its words in place.
  * An alternating run puts them back, another one only tells. */
 int arms_left(struct going *g, struct err *err) MUST_USE;
-/* After the bank is known: what has to be switched, and earlier pairs of the same question. In place
- * of the bank come the accepted stack's repetitions of those pairs. */
+/* After the bank is known: what has to be switched, and earlier pairs of the same question. In
+ * place of the bank come the accepted stack's repetitions of those pairs. */
 int arms_find(struct going *g, struct err *err) MUST_USE;
 /* Members of the run's announcement. */
 void arms_announce(const struct going *g, json_t *body);

@@ -165,7 +165,7 @@ static json_t *rep_refs(const struct reps *l)
 	return a;
 }
 
-/* A run on the accepted stack: all repetitions since the acceptance together, which never decide. */
+/* A run on the accepted stack: all repetitions since the acceptance, which never decide. */
 static int watch(struct going *g, json_t *body, struct err *err)
 {
 	struct verdict_watch w CLEANUP(verdict_watch_release) = { 0 };

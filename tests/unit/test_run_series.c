@@ -5,7 +5,8 @@ static size_t intents(struct run_scene *s, uint64_t from, uint64_t as_of, struct
 {
 	struct err err = ERR_INIT;
 
-	CHECK_OK(series_intents(s->l, "w", s->c.digest, s->stack, NULL, from, as_of, ret, &err), err);
+	CHECK_OK(series_intents(s->l, "w", s->c.digest, s->stack, NULL, from, as_of, ret, &err),
+		 err);
 	return ret->n;
 }
 
