@@ -21,7 +21,8 @@ static const char failure[] =
 	"seg(mentation )?fault(ed)?|killed|out of (memory|range|bounds|resources?)|overflow(ed)?|"
 	"exhausted|exceed(s|ed)|insufficient|not enough|not (available|allowed|implemented|enabled|"
 	"recognized|registered|installed|configured|compatible|responding|ready)|incompatible|"
-	"must (be|have|match|equal|contain|not)|should (be|have)|expected|too (old|new|large|long|"
+	"must (be|have|match|equal|contain|not)|should "
+	"(be|have)|expected\\b.{0,80}\\b(but|got|found|not)|too (old|new|large|long|"
 	"small|many|few)|(is|are|was|were|has|have) "
 	"not|isn't|hasn't|bad|broken|stale|lost|dead|died|"
 	"hangs?|hung|stuck|stalled|unhealthy|unreachable|uncorrectable|poison(ed)?|duplicate|"
@@ -42,35 +43,32 @@ static const char mild[] =
 	"(\\w+ )?(errors?|fail(ures?|ed)|warnings?|exceptions?|mismatch(es)?|timeouts?)\\b|"
 	"\\b(errors?|fail(ures?|ed))\"?[=:] ?(0|none|null|false)\\b|"
 	"\\bif\\b.{0,40}\\b(errors?|failures?) (occurs?|happens?)|"
-	":\\s+\\[?(not active|no|none|n/a|unknown|disabled|not supported|not available|false|0|"
+	"^[\\w ()./+%-]{1,70}:\\s+\\[?(not active|no|none|n/a|unknown|disabled|not supported|not "
+	"available|false|0|"
 	"could not collect|no cuda)\\]?\\s*$|"
-	"^\\+ |^.{0,100}\\bignor(e|ing)\\b|(?: --[\\w-]+[^-\\n]{0,200}){4}|(?:\\b\\w+=[^,=\\n]{0,80}, ?){6}|"
+	"^\\+ |^.{0,100}\\bignor(e|ing)\\b|(?: "
+	"--[\\w-]+[^-\\n]{0,200}){4}|(?:\\b\\w+=[^,=\\n]{0,80}, ?){6}|"
 	"(?:['\"]\\w+['\"]: [^,\\n]{0,80}, ?){6}|\\b(fix(es|ed)?|revert)\\b.*\\(#[0-9]+\\)";
 
 const char *const words_anchors[] = {
-	" error ",    " error:",        "error: ",         "*error*",
-	"error] ",    "error in",       "error code",      "error(s)",
-	"fatal: ",    " fatal ",        "fatal error",     "failed ",
-	" failed",    "failed:",        "failure",         "exception",
-	"assertion",  "assert ",        "aborted",         "aborting",
-	"cannot ",    "could not",      "couldn't",        "unable t",
-	"not found",  "no such ",       "does not",        "doesn't",
-	"did not",    "invalid",        "illegal",         "mismatch",
-	"missing",    "unsupported",    "not support",     "undefined",
-	"unexpected", "unrecognized",   "timed out",       "timeout",
-	"refused",    " denied",        "not permitted",   "corrupt",
-	"crashed",    "segfault",       "segmentation",    "killed ",
-	"out of m",   "out of r",       "overflow",        "exhausted",
-	"exceeded",   "exceeds",        "insufficient",    "not enough",
-	"not avail",  "not allowed",    "not implemented", "not installed",
-	"not compat", "incompatible",   "must be",         "must match",
-	"should be",  "expected",       "too old",         "too large",
-	" is not ",   "no longer",      "panic: ",         "traceback",
-	"duplicate",  "conflict",       "unreachable",     "poison",
-	"unable ",    "not match",      "unknown",         "unhealthy",
-	"requires",   " only supports", "not registered",  "not ready",
-	"gave up",    "giving up",      "terminated",      "rejected",
-	NULL,
+	" error ",     " error:",        "error: ",       "*error*",         "error] ",
+	"error in",    "error code",     "error(s)",      "fatal: ",         " fatal ",
+	"fatal error", "failed ",        " failed",       "failed:",         "failure",
+	"exception",   "assertion",      "assert ",       "aborted",         "aborting",
+	"cannot ",     "could not",      "couldn't",      "unable t",        "not found",
+	"no such ",    "does not",       "doesn't",       "did not",         "invalid",
+	"illegal",     "mismatch",       "missing",       "unsupported",     "not support",
+	"undefined",   "unexpected",     "unrecognized",  "timed out",       "timeout",
+	"refused",     " denied",        "not permitted", "corrupt",         "crashed",
+	"segfault",    "segmentation",   "killed ",       "out of m",        "out of r",
+	"overflow",    "exhausted",      "exceeded",      "exceeds",         "insufficient",
+	"not enough",  "not avail",      "not allowed",   "not implemented", "not installed",
+	"not compat",  "incompatible",   "must be",       "must match",      "should be",
+	"expected",    "too old",        "too large",     " is not ",        "no longer",
+	"panic: ",     "traceback",      "duplicate",     "conflict",        "unreachable",
+	"poison",      "unable ",        "not match",     "unknown",         "unhealthy",
+	"requires",    " only supports", " can't ",       "not registered",  "not ready",
+	"gave up",     "giving up",      "terminated",    "rejected",        NULL,
 };
 
 struct words {
