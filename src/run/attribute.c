@@ -315,7 +315,7 @@ static void read_kernels(struct going *g, struct gathered *x)
 
 static void how_it_failed(const struct going *g, const struct verdict *v, struct gathered *x)
 {
-	bool failed = false;
+	bool failed = v->kind == VERDICT_NO_RESULT;
 
 	for (size_t i = 0; i < v->reasons.n; i++)
 		failed |= streq(v->reasons.v[i].code, "repetition_failed");
@@ -368,8 +368,123 @@ static void gather(struct going *g, const struct verdict *v, const struct change
 		going_note(g, "earlier runs could not be read for the attribution: %s", err.msg);
 }
 
+/* ---- where nothing was judged ---- */
+
+/* What voids the comparison, as components: settings that are not as they were asked for or are
+ * labelled, libraries that the process had in another version than was captured. */
+static void what_voids(struct going *g, struct stack *ret)
+{
+	struct strs mismatches CLEANUP(strs_release) = { 0 }, notes CLEANUP(strs_release) = { 0 };
+	size_t n;
+	AUTO_FREE struct verdict_setting *l = judge_settings(&g->judge, &mismatches, &notes, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct verdict_setting *s = &l[i];
+		bool asked = s->requested && s->effective && !streq(s->requested, s->effective);
+		bool label = s->label && s->effective && !streq(s->label, s->effective);
+		struct component *c;
+
+		if (!asked && !label)
+			continue;
+		c = stack_add(ret, CL_APPLICATION, s->name, s->effective, "told by the workload");
+		c->requested = asked ? xstrdup(s->requested) : NULL;
+		c->label = label ? xstrdup(s->label) : NULL;
+	}
+	for (size_t i = 0; i < g->mismatches.n; i++) {
+		const char *text = g->mismatches.v[i], *colon = strchr(text, ':');
+		const char *has = strstr(text, "the process has ");
+		AUTO_FREE char *name = colon ? xstrndup(text, (size_t)(colon - text)) : NULL;
+		const struct component *then = name ? stack_find_name(&g->stack, name) : NULL;
+
+		if (!then || !has || !then->version)
+			continue;
+		stack_add(ret, then->layer, name, has + strlen("the process has "), "process")
+			->requested = xstrdup(then->version);
+	}
+	stack_sort(ret);
+}
+
+static size_t count_of(const struct reps *l, enum rep_state state)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		n += l->v[i].state == state;
+	return n;
+}
+
+/* The verdict's own words are reasons here: nothing was measured that could be one. */
+static void own_words(const struct verdict *v, struct diagnosis *d)
+{
+	for (size_t i = 0; i < v->reasons.n; i++)
+		if (v->reasons.v[i].text)
+			strs_add(&d->reasons, v->reasons.v[i].text);
+}
+
+static void say_void(const struct going *g, const struct verdict *v, struct diagnosis *d)
+{
+	own_words(v, d);
+	for (size_t i = 0; i < v->reasons.n && !d->trigger; i++)
+		if (streq(v->reasons.v[i].code, "other_contract") ||
+		    streq(v->reasons.v[i].code, "other_workload") ||
+		    streq(v->reasons.v[i].code, "other_schedule"))
+			d->trigger = xstrdup(v->reasons.v[i].about);
+	if (!d->trigger && g->accepted &&
+	    !streq(g->accepted->contract_digest, g->env->contract->digest))
+		d->trigger = xstrdup("contract");
+	strs_add(&d->must_not, "do not call it a regression: the two are no comparison");
+}
+
+/* The cheapest thing that would make a result of it: the first check that has none, else the
+ * repetitions that were left out. */
+static char *next_without_result(const struct going *g)
+{
+	const struct outcomes *l = &g->judge.outcomes;
+	size_t excluded = count_of(&g->judge.cand, REP_EXCLUDED);
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].required && l->v[i].result != RESULT_PASS &&
+		    l->v[i].result != RESULT_FAIL)
+			return xasprintf("'twice run --layer %s' alone makes %s again (%s)",
+					 check_layer_name(l->v[i].layer), l->v[i].check,
+					 l->v[i].reason ? l->v[i].reason : "no reason was given");
+	if (excluded)
+		return xasprintf("%zu repetition%s left out: remove what left them out, then "
+				 "'twice run' goes on",
+				 excluded, excluded == 1 ? " was" : "s were");
+	return NULL;
+}
+
+static void say_no_result(const struct going *g, const struct verdict *v, bool failed,
+			  struct diagnosis *d)
+{
+	size_t n = count_of(&g->judge.cand, REP_FAILED);
+	bool open = !d->has_layer && !d->trigger;
+	char *next = open && !failed ? next_without_result(g) : NULL;
+
+	own_words(v, d);
+	if (failed) {
+		strs_addf(&d->must_not,
+			  "do not call it rejected: %zu repetition%s failed, too few are there to "
+			  "judge by",
+			  n, n == 1 ? "" : "s");
+		for (size_t i = 0; i < g->judge.cand.n; i++)
+			if (g->judge.cand.v[i].state == REP_FAILED && g->judge.cand.v[i].reason)
+				strs_addf(&d->reasons, "repetition %d: %s",
+					  g->judge.cand.v[i].index + 1, g->judge.cand.v[i].reason);
+	}
+	if (next) {
+		free(d->next);
+		d->next = next;
+	}
+}
+
 void run_attribute(struct going *g, const struct verdict *v, json_t *body)
 {
+	struct stack voids CLEANUP(stack_release) = { 0 };
+	bool is_void = v->kind == VERDICT_BASELINE_VOID;
+	bool failed = v->kind == VERDICT_NO_RESULT && any_of(&g->judge.cand, REP_FAILED);
+	struct verdict as_failed = *v; /* borrows all of it */
 	struct changes changes CLEANUP(changes_release) = { 0 };
 	struct diagnosis d CLEANUP(diagnosis_release) = { 0 };
 	struct gathered x CLEANUP(gathered_release) = { .has_symptom = false };
@@ -381,13 +496,19 @@ void run_attribute(struct going *g, const struct verdict *v, json_t *body)
 		stack_diff(&g->before, &g->stack, &changes);
 		json_put(body, "changes", changes_to_json(&changes));
 	}
-	if (v->kind != VERDICT_REJECTED)
+	if (v->kind != VERDICT_REJECTED && v->kind != VERDICT_NO_RESULT && !is_void)
 		return;
+	/* A workload that did not come to its end is explained like one rejected for that. */
+	as_failed.kind = VERDICT_REJECTED;
+	if (failed)
+		in.verdict = &as_failed;
 	gather(g, v, &changes, &x);
 	in.owners = &g->env->contract->stack.owners;
 	in.outcomes = &g->judge.outcomes;
-	in.before = known ? &g->before : NULL;
-	in.after = &g->stack;
+	in.before = known && !is_void ? &g->before : NULL;
+	in.after = is_void ? &voids : &g->stack;
+	if (is_void)
+		what_voids(g, &voids);
 	in.first = !known;
 	in.symptom = x.has_symptom ? &x.symptom : NULL;
 	in.exit_code = x.has_exit ? &x.exit_code : NULL;
@@ -403,6 +524,10 @@ void run_attribute(struct going *g, const struct verdict *v, json_t *body)
 	in.n_probes = x.swaps.n;
 	in.gpu = gpu_of(&g->stack);
 	diagnose(&in, &d);
+	if (is_void)
+		say_void(g, v, &d);
+	if (v->kind == VERDICT_NO_RESULT)
+		say_no_result(g, v, failed, &d);
 	for (size_t i = 0; i < g->mismatches.n; i++)
 		strs_addf(&d.reasons, "the process had another library than was captured: %s",
 			  g->mismatches.v[i]);

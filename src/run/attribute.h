@@ -10,7 +10,8 @@
 #include "diagnose/diagnose.h"
 #include "run/going.h"
 
-/* "changes" and "attribution" of a verdict's body. */
+/* "changes" and "attribution" of a verdict's body: the latter of what was rejected, of what has no
+ * result (what failed, or what was not measured), of what could not be compared. */
 void run_attribute(struct going *g, const struct verdict *v, json_t *body);
 
 /* ---- between attribute.c and swaps.c ---- */

@@ -170,6 +170,86 @@ def test_a_first_run_that_fails_has_its_log_at_least():
     said(a, 'no accepted run')
 
 
+def unjudged(q, verdict, *args):
+    v = q.json('run', *args, status=2)
+    tap.equal(v['verdict'], verdict)
+    q.same_text('why')
+    q.json('verify', '--recompute')
+    a = q.bodies('verdict')[-1]['attribution']
+    tap.true(a['next'] and a['reasons'] and a['must_not'], a)
+    tap.has(q.call('why')[1], 'next: ' + a['next'])
+    return a
+
+
+def test_a_void_comparison_says_what_voids_it():
+    # The contract changed meanwhile.
+    q = quickly()
+    q.accepted()
+    q.write('speed', '50\n')
+    q.contract(text=quick.CONTRACT.replace('>= 10 tokens/s', '>= 11 tokens/s'))
+    a = unjudged(q, 'baseline_void')
+    tap.equal((a['trigger'], a['layer'], a['rule']),
+              ('contract', 'none', 'the accepted evidence was for something else'))
+    said(a, 'the accepted run was under contract')
+    tap.has(a['next'], 'accept a run of what is there now')
+    tap.true(any('do not call it a regression' in m for m in a['must_not']), a)
+    # A setting is not in effect, whatever the label says.
+    for member, effective, component in (('requested: "64"', '32', 'batch in effect'),
+                                         ('label: "64"', '32', 'label of batch')):
+        q = quickly()
+        q.contract(text=quick.CONTRACT.replace(
+            '  objectives:', "  settings:\n    batch: {from: stdout, pattern: 'batch (?<value>[0-9]+)', %s}\n"
+            '  objectives:' % member))
+        says(q, [], 'echo "batch $(cat batch)"\n')
+        q.write('batch', '64\n')
+        q.accepted()
+        q.write('batch', effective + '\n')
+        q.write('speed', '99\n')
+        a = unjudged(q, 'baseline_void')
+        tap.equal((a['component'], a['trigger'], a['confidence']), (component, 'batch', 'high'))
+        tap.has(a['next'], 'run again with batch really 64')
+
+
+def test_no_result_is_attributed_by_what_there_is():
+    line = 'amdgpu 0000:c3:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE'
+    # It died, it never ended, it said no number: too few are left to judge by.
+    for lines, more, symptom, reason in (
+            ([line], 'exit 7\n', 'does not start', 'exit 7'),
+            ([line], 'kill -SEGV $$\n', 'crashes', 'signal 11'),
+            ([line], 'sleep 30\n', 'hangs', 'limit'),
+            ([line], 'echo nothing; exit 0\n', None, 'speed')):
+        q = quickly(TWO, limit='1 s')
+        q.accepted()
+        q.write('comm', '2\n')
+        q.write('speed', '99\n')
+        says(q, lines, more)
+        a = unjudged(q, 'no_result', '--reps', '1')
+        tap.equal(a['layer'], 'firmware')
+        said(a, 'MES failed to respond')
+        said(a, reason)
+        tap.true(symptom in (None, a['symptom']), a['symptom'])
+        tap.equal(sorted(s['component'] for s in a['suspects']), ['kernel', 'rccl'])
+        tap.true(any('do not call it rejected' in m for m in a['must_not']), a)
+    # Without a telling line, two changes: undetermined, with the next probe.
+    q = quickly(TWO)
+    q.accepted()
+    q.write('comm', '2\n')
+    q.write('speed', '99\n')
+    says(q, [], 'exit 7\n')
+    a = unjudged(q, 'no_result', '--reps', '1')
+    tap.equal((a['layer'], a['confidence']), ('undetermined', 'undetermined'))
+    tap.has(a['next'], 'only')
+    # The tool of a check broke, not the workload.
+    q = quick.Quick('hardware:\n  - command: {name: tool, argv: [sh, "{dir}/tool.sh"], limit: 1 s}\n')
+    q.write('tool.sh', 'exit 0\n')
+    q.accepted()
+    q.write('tool.sh', 'sleep 30\n')
+    a = unjudged(q, 'no_result')
+    tap.equal((a['layer'], a['rule']), ('undetermined', 'not measured'))
+    tap.has(a['next'], "'twice run --layer hardware' alone makes hardware/tool again")
+    tap.true(any('not measured' in m for m in a['must_not']), a)
+
+
 def test_trials_of_a_search_are_swaps():
     q = quickly(TWO)
     q.accepted()
