@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/file.h"
+#include "base/vec.h"
 #include "cli/diagnose_case.h"
 #include "diagnose/diagnose.h"
 #include <errno.h>
@@ -74,11 +75,25 @@ static int unpack(struct feed *f, size_t n, struct err *err)
 
 static int begin(struct feed *f, size_t n, struct err *err)
 {
-	static const char zst[] = "\x28\xb5\x2f\xfd", gz[] = "\x1f\x8b";
+	static const char zst[] = "\x28\xb5\x2f\xfd";
+	static const struct {
+		const char *magic, *name, *tool;
+	} packed[] = { { "\x1f\x8b", "gzip", "zcat" },
+		       { "\xfd"
+			 "7zXZ",
+			 "xz", "xzcat" },
+		       { "BZh", "bzip2", "bzcat" },
+		       { "PK\x03\x04", "zip", "unzip -p" },
+		       { "\x04\x22\x4d\x18", "lz4", "lz4cat" } };
 
-	if (n >= 2 && memcmp(f->in, gz, 2) == 0) {
-		bail(err, ERR_PARSE, "'%s' is compressed with gzip", f->name);
-		err_hint(err, "Unpack it on the way: 'zcat FILE | twice diagnose -'.");
+	for (size_t i = 0; i < ARRAY_SIZE(packed); i++) {
+		size_t len = strlen(packed[i].magic);
+
+		if (n < len || memcmp(f->in, packed[i].magic, len) != 0)
+			continue;
+		bail(err, ERR_PARSE, "'%s' is compressed with %s", f->name, packed[i].name);
+		err_hint(err, "Unpack it on the way: '%s FILE | twice diagnose -'.",
+			 packed[i].tool);
 		return -ERR_PARSE;
 	}
 	if (n < 4 || memcmp(f->in, zst, 4) != 0)
@@ -185,6 +200,53 @@ static int catalogue(const struct diagnose_conf *c, struct signatures *ret, stru
 	return 0;
 }
 
+struct log_list {
+	struct signature_log *v;
+	size_t n, room;
+};
+
+static void logs_release(struct log_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		signature_log_release(&l->v[i]);
+	free(l->v);
+	*l = (struct log_list){ 0 };
+}
+
+static json_t *log_value(const char *path, const struct signature_hits *h,
+			 const struct signature_log *l)
+{
+	json_t *o = json_object();
+
+	json_put_str(o, "path", streq(path, "-") ? "stdin" : path);
+	json_put_int(o, "bytes", (int64_t)h->bytes);
+	json_put_int(o, "lines", (int64_t)h->lines);
+	json_put_str(o, "says", signature_says_name(l->says));
+	if (l->best) {
+		json_put_str(o, "signature", l->best->id);
+		json_put_str(o, "layer", signature_layer_name(l->best->layer));
+		json_put_int(o, "line", (int64_t)l->line);
+		json_put_str(o, "time", l->time);
+	}
+	return o;
+}
+
+static void first_value(const struct log_list *l, const struct signature_decision *d, json_t *v)
+{
+	static const char *const how[] = { "time", "only", "order" };
+	enum signature_first by;
+	json_t *o;
+	size_t at;
+
+	if (l->n < 2 || !d->layers.n ||
+	    !signature_logs_first(l->v, l->n, d->layers.v[0].layer, &at, &by))
+		return;
+	o = json_object();
+	json_put_int(o, "log", (int64_t)at);
+	json_put_str(o, "by", how[by]);
+	json_put(v, "first", o);
+}
+
 static int diagnose_run(struct cli *cli, const void *conf, json_t *v, struct err *err)
 {
 	const struct diagnose_conf *c = conf;
@@ -192,7 +254,8 @@ static int diagnose_run(struct cli *cli, const void *conf, json_t *v, struct err
 	struct signature_hits now CLEANUP(signature_hits_release) = { 0 };
 	struct signature_hits good CLEANUP(signature_hits_release) = { 0 };
 	struct signature_decision d CLEANUP(signature_decision_release) = { 0 };
-	json_t *logs = json_array(), *o;
+	struct log_list each CLEANUP(logs_release) = { 0 };
+	json_t *logs = json_array();
 
 	json_put(v, "logs", logs);
 	TRY(catalogue(c, &all, err));
@@ -216,17 +279,16 @@ static int diagnose_run(struct cli *cli, const void *conf, json_t *v, struct err
 		struct signature_hits h CLEANUP(signature_hits_release) = { 0 };
 
 		TRY(scan_log(cli, &all, cli->args.v[i], &h, err));
-		o = json_object();
-		json_put_str(o, "path", streq(cli->args.v[i], "-") ? "stdin" : cli->args.v[i]);
-		json_put_int(o, "bytes", (int64_t)h.bytes);
-		json_put_int(o, "lines", (int64_t)h.lines);
-		(void)json_array_append_new(logs, o);
+		signature_log_of(&h, VEC_ADD(&each));
+		(void)json_array_append_new(logs,
+					    log_value(cli->args.v[i], &h, &each.v[each.n - 1]));
 		signature_hits_add(&now, &h, (unsigned)i);
 	}
 	signature_decide(&now, c->good ? &good : NULL, &d);
 	json_put_str(v, "good", c->good);
 	json_put_int(v, "signatures", (int64_t)all.n);
 	json_put(v, "decision", signature_decision_to_json(&d));
+	first_value(&each, &d, v);
 	json_put(v, "found", signature_hits_to_json(&now));
 	json_put_int(v, "unjudged", (int64_t)now.unjudged);
 	json_put_bool(v, "all", c->all);
@@ -321,6 +383,68 @@ static void others(const json_t *v, struct str *out)
 	}
 }
 
+/* "rank3.log, line 42 at 10:11:02". */
+static char *log_place(const json_t *log)
+{
+	AUTO_FREE char *path = text_clean(sv_of(json_str_or(log, "path", "")));
+	const char *time = json_str_or(log, "time", NULL);
+
+	return xasprintf("%s, line %lld%s%s", path, (long long)json_int_or(log, "line", 0),
+			 time ? " at " : "", time ? time : "");
+}
+
+static void several_text(const json_t *v, struct str *out)
+{
+	const json_t *logs = json_object_get(v, "logs"), *first = json_object_get(v, "first");
+	const json_t *top =
+		json_array_get(json_object_get(json_object_get(v, "decision"), "layers"), 0);
+	const char *layer = json_str_or(top, "layer", "");
+	size_t n = json_array_size(logs), same = 0, other = 0, follow = 0;
+
+	if (n < 2)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *l = json_array_get(logs, i);
+		const char *says = json_str_or(l, "says", "");
+
+		if (streq(says, "cause"))
+			*(streq(json_str_or(l, "layer", ""), layer) ? &same : &other) += 1;
+		follow += streq(says, "consequences");
+	}
+	if (first) {
+		AUTO_FREE char *at =
+			log_place(json_array_get(logs, (size_t)json_int_or(first, "log", 0)));
+		const char *by = json_str_or(first, "by", "");
+
+		str_addf(out, "  begins     %s%s\n", at,
+			 streq(by, "time")    ? " (the earliest)"
+			 : streq(by, "order") ? " (the first in order: the lines have no times of "
+						"one form)"
+					      : "");
+	}
+	str_addf(out, "  %zu logs    %zu name %s", n, same, layer[0] ? layer : "a layer");
+	if (other)
+		str_addf(out, ", %zu another layer", other);
+	if (follow)
+		str_addf(out, ", %zu only consequences", follow);
+	if (same + other + follow < n)
+		str_addf(out, ", %zu nothing", n - same - other - follow);
+	str_add(out, "\n");
+}
+
+static void must_not_text(const json_t *v, struct str *out)
+{
+	const json_t *l = json_object_get(json_object_get(v, "decision"), "must_not");
+
+	if (json_array_size(l))
+		str_add(out, "\nmust not be concluded\n");
+	for (size_t i = 0; i < json_array_size(l); i++) {
+		AUTO_FREE char *t = text_clean(sv_of(json_string_value(json_array_get(l, i))));
+
+		str_addf(out, "  %s\n", t);
+	}
+}
+
 static void logs_text(const json_t *v, struct str *out)
 {
 	const json_t *d = json_object_get(v, "decision"), *layers = json_object_get(d, "layers");
@@ -344,9 +468,11 @@ static void logs_text(const json_t *v, struct str *out)
 
 		str_addf(out, "  %s\n", t);
 	}
+	several_text(v, out);
 	for (size_t i = 0; i < json_array_size(layers); i++)
 		layer_text(v, json_array_get(layers, i), out);
 	others(v, out);
+	must_not_text(v, out);
 }
 
 static void diagnose_text(const json_t *v, struct str *out)

@@ -152,11 +152,29 @@ struct signature_decision {
 		const struct signature **v; /* causes that the good log has too: they decide less */
 		size_t n, room;
 	} known;
-	struct strs reasons; /* sentences for a person */
+	struct strs reasons;  /* sentences for a person */
+	struct strs must_not; /* what must not be concluded from it */
 };
 void signature_decision_release(struct signature_decision *d);
 /* `good`: what the same catalogue found in the log of a run that was well; NULL: there is none. */
 void signature_decide(const struct signature_hits *now, const struct signature_hits *good,
 		      struct signature_decision *ret);
+
+/* One log among several (ranks, nodes), before signature_hits_add() empties what was found. */
+enum signature_says { SAYS_NOTHING, SAYS_FOLLOWS, SAYS_CAUSE };
+const char *signature_says_name(enum signature_says s); /* "nothing", "consequences", "cause" */
+struct signature_log {
+	enum signature_says says;     /* a cause or generic line; else wrappers and consequences */
+	const struct signature *best; /* its strongest; NULL: nothing */
+	uint64_t line;                /* of the first of it */
+	char *time;                   /* that line's own, as it is written; NULL: it has none */
+};
+void signature_log_release(struct signature_log *l);
+void signature_log_of(const struct signature_hits *h, struct signature_log *ret);
+/* The log in which this layer comes up first: by the lines' times when all of these logs have times
+ * of one form, else the only one, else the first in order. False: none has it. */
+enum signature_first { FIRST_BY_TIME, FIRST_ONLY, FIRST_BY_ORDER };
+bool signature_logs_first(const struct signature_log *v, size_t n, enum component_layer l,
+			  size_t *ret, enum signature_first *ret_by);
 json_t *signature_hits_to_json(const struct signature_hits *h) MUST_USE;
 json_t *signature_decision_to_json(const struct signature_decision *d) MUST_USE;

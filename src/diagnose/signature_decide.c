@@ -24,6 +24,7 @@ void signature_decision_release(struct signature_decision *d)
 	free(d->missing.v);
 	free(d->known.v);
 	strs_release(&d->reasons);
+	strs_release(&d->must_not);
 	*d = (struct signature_decision){ 0 };
 }
 
@@ -196,6 +197,24 @@ static void explain(const struct weighed *w)
 			  (unsigned long long)w->now->unjudged);
 }
 
+static void explain_limits(const struct weighed *w)
+{
+	const struct signature_layer *first = w->d->layers.v;
+	struct strs *m = &w->d->must_not;
+
+	if (!first)
+		return;
+	strs_add(m, "that a change of this layer brought it: a log says what broke, not what was "
+		    "changed");
+	if (w->d->confidence == SIGNATURE_LOW)
+		strs_addf(
+			m,
+			"that the %s layer is proven to be at fault: nothing here excludes others",
+			signature_layer_name(first->layer));
+	if (first->best->caution[0])
+		strs_add(m, first->best->caution);
+}
+
 void signature_decide(const struct signature_hits *now, const struct signature_hits *good,
 		      struct signature_decision *ret)
 {
@@ -205,7 +224,109 @@ void signature_decide(const struct signature_hits *now, const struct signature_h
 	gather(&w);
 	d.confidence = confidence(&w);
 	explain(&w);
+	explain_limits(&w);
 	*ret = d;
+}
+
+/* ---- several logs --------------------------------------------------------------------------- */
+
+const char *signature_says_name(enum signature_says s)
+{
+	static const char *const names[] = { "nothing", "consequences", "cause" };
+
+	return names[s];
+}
+
+void signature_log_release(struct signature_log *l)
+{
+	free(l->time);
+	*l = (struct signature_log){ 0 };
+}
+
+static size_t digits(const char *p)
+{
+	return strspn(p, "0123456789");
+}
+
+/* "2026-01-02T03:04:05.678" or "03:04:05"; NULL: there is none. Caller frees. */
+static char *time_of(const char *line)
+{
+	for (const char *p = strchr(line, ':'); p; p = strchr(p + 1, ':')) {
+		const char *from = p - 2, *to = p + 6;
+
+		if (p - line < 2 || digits(from) != 2 || digits(p + 1) != 2 || p[3] != ':' ||
+		    digits(p + 4) != 2 ||
+		    (from > line && ((from[-1] >= '0' && from[-1] <= '9') || from[-1] == ':')))
+			continue;
+		if ((*to == '.' || *to == ',') && digits(to + 1))
+			to += 1 + digits(to + 1);
+		if (from - line >= 11 && (from[-1] == ' ' || from[-1] == 'T') &&
+		    digits(from - 11) == 4 && from[-7] == '-' && from[-4] == '-')
+			from -= 11;
+		return xstrndup(from, (size_t)(to - from));
+	}
+	return NULL;
+}
+
+void signature_log_of(const struct signature_hits *h, struct signature_log *ret)
+{
+	const struct signature_hit *best = NULL;
+	struct signature_log l = { .says = SAYS_NOTHING };
+
+	for (size_t i = 0; i < h->n; i++) {
+		const struct signature_hit *x = &h->v[i];
+		bool cause = decides(x->sig, false);
+
+		if (!x->won || x->sig->role == SIGNATURE_MARKER)
+			continue;
+		if (!cause && l.says == SAYS_CAUSE)
+			continue;
+		if (best && (l.says == SAYS_CAUSE) == cause &&
+		    points(x->sig, false) <= points(best->sig, false))
+			continue;
+		best = x;
+		l.says = cause ? SAYS_CAUSE : SAYS_FOLLOWS;
+	}
+	if (best) {
+		l.best = best->sig;
+		l.line = best->line;
+		l.time = time_of(best->excerpt);
+	}
+	*ret = l;
+}
+
+static bool has_layer(const struct signature_log *l, enum component_layer layer)
+{
+	return l->says == SAYS_CAUSE && l->best->layer == layer;
+}
+
+static bool one_form(const char *a, const char *b)
+{
+	return a && b && (strchr(a, '-') != NULL) == (strchr(b, '-') != NULL);
+}
+
+bool signature_logs_first(const struct signature_log *v, size_t n, enum component_layer l,
+			  size_t *ret, enum signature_first *ret_by)
+{
+	size_t first = n, earliest = n, found = 0;
+	bool timed = true;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!has_layer(&v[i], l))
+			continue;
+		found++;
+		if (first == n)
+			first = earliest = i;
+		else if (!one_form(v[first].time, v[i].time))
+			timed = false;
+		else if (strcmp(v[i].time, v[earliest].time) < 0)
+			earliest = i;
+	}
+	if (!found)
+		return false;
+	*ret = found > 1 && timed ? earliest : first;
+	*ret_by = found == 1 ? FIRST_ONLY : timed ? FIRST_BY_TIME : FIRST_BY_ORDER;
+	return true;
 }
 
 /* ---- as JSON -------------------------------------------------------------------------------- */
@@ -264,6 +385,7 @@ static json_t *ids(const struct signature *const *v, size_t n)
 json_t *signature_decision_to_json(const struct signature_decision *d)
 {
 	json_t *o = json_object(), *layers = json_array(), *reasons = json_array();
+	json_t *must_not = json_array();
 
 	for (size_t i = 0; i < d->layers.n; i++) {
 		const struct signature_layer *l = &d->layers.v[i];
@@ -278,6 +400,8 @@ json_t *signature_decision_to_json(const struct signature_decision *d)
 		json_put_int(x, "share_e9", (int64_t)llround(l->share * 1e9));
 		(void)json_array_append_new(layers, x);
 	}
+	for (size_t i = 0; i < d->must_not.n; i++)
+		(void)json_array_append_new(must_not, json_string(d->must_not.v[i]));
 	for (size_t i = 0; i < d->reasons.n; i++)
 		(void)json_array_append_new(reasons, json_string(d->reasons.v[i]));
 	json_put_str(o, "confidence", confidences[d->confidence]);
@@ -285,5 +409,6 @@ json_t *signature_decision_to_json(const struct signature_decision *d)
 	json_put(o, "missing", ids(d->missing.v, d->missing.n));
 	json_put(o, "known", ids(d->known.v, d->known.n));
 	json_put(o, "reasons", reasons);
+	json_put(o, "must_not", must_not);
 	return o;
 }

@@ -204,8 +204,94 @@ static void says_it_as_json(void)
 	CHECK_INT(json_array_size(json_object_get(j, "layers")), 2);
 }
 
+static void log_with(const char *text, struct signature_log *ret)
+{
+	struct signature_hits h CLEANUP(signature_hits_release) = { 0 };
+
+	signatures_scan_text(&all, sv_of(text), &h);
+	signature_log_of(&h, ret);
+}
+
+/* The root rank is the one whose line is earliest; consequences elsewhere don't count. */
+static void the_first_of_several_logs_is_found(void)
+{
+	static const char *const texts[] = {
+		"2026-01-02 10:11:09 peer is gone\n",
+		"2026-01-02 10:11:03,5 x memory broke\n2026-01-02 10:11:04 call failed\n",
+		"all is well\n",
+		"2026-01-02 10:11:02.5 x memory broke\n",
+	};
+	struct signature_decision d CLEANUP(done) = { 0 };
+	struct signature_log l[ARRAY_SIZE(texts)];
+	enum signature_first by;
+	size_t at = 9;
+
+	decided("x", NULL, &d); /* reads the catalogue */
+	for (size_t i = 0; i < ARRAY_SIZE(l); i++)
+		log_with(texts[i], &l[i]);
+	CHECK_STR(signature_says_name(l[0].says), "consequences");
+	CHECK_STR(signature_says_name(l[1].says), "cause");
+	CHECK_STR(signature_says_name(l[2].says), "nothing");
+	CHECK_STR(l[1].best->id, "ecc");
+	CHECK_STR(l[1].time, "2026-01-02 10:11:03,5");
+	CHECK(signature_logs_first(l, ARRAY_SIZE(l), CL_HARDWARE, &at, &by));
+	CHECK_INT(at, 3);
+	CHECK_INT(by, FIRST_BY_TIME);
+	CHECK(signature_logs_first(l, 3, CL_HARDWARE, &at, &by));
+	CHECK_INT(at, 1);
+	CHECK_INT(by, FIRST_ONLY);
+	CHECK(!signature_logs_first(l, ARRAY_SIZE(l), CL_MODEL, &at, &by));
+	signature_log_release(&l[3]);
+	log_with("gpu 0000:05:00.0: memory broke at some time\n", &l[3]);
+	CHECK(!l[3].time);
+	CHECK(signature_logs_first(l, ARRAY_SIZE(l), CL_HARDWARE, &at, &by));
+	CHECK_INT(at, 1);
+	CHECK_INT(by, FIRST_BY_ORDER);
+	for (size_t i = 0; i < ARRAY_SIZE(l); i++)
+		signature_log_release(&l[i]);
+}
+
+/* Lines of one stack: which of its frames counts. */
+static void of_a_stack_one_frame_counts(void)
+{
+	struct signatures l CLEANUP(signatures_release) = { 0 };
+	struct err err = ERR_INIT;
+	static const struct {
+		const char *text, *layer;
+	} cases[] = {
+		{ "Traceback (most recent call last):\n"
+		  "  File \"/v/site-packages/vllm/worker.py\", line 1, in run\n    x()\n"
+		  "  File \"/v/site-packages/torch/nn/modules/module.py\", line 2, in _call\n"
+		  "  File \"/v/site-packages/aiter/ops/mha.py\", line 3, in fwd\n    ^^^\n"
+		  "RuntimeError\n",
+		  "kernellib" },
+		{ "  File \"/v/site-packages/aiter/ops/mha.py\", line 3, in fwd\n"
+		  "  File \"/v/site-packages/torch/nn/modules/module.py\", line 2, in _call\n"
+		  "  File \"/v/site-packages/vllm/worker.py\", line 1, in run\n",
+		  "engine" },
+		{ "  File \"/v/site-packages/vllm/worker.py\", line 1, in run\n"
+		  "  File \"/srv/my_hooks.py\", line 1, in hook\n    x()\n",
+		  "application" },
+		{ "#0  0x7f in abort () from /lib/libc.so.6\n"
+		  "#1  0x7f in a::b () from /opt/rocm/lib/librccl.so.1\n"
+		  "#2  0x7f in c::d () from /v/torch/lib/libtorch_hip.so\n",
+		  "commlib" },
+	};
+
+	CHECK_OK(signatures_builtin(&l, &err), err);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct signature_hits h CLEANUP(signature_hits_release) = { 0 };
+		struct signature_decision d CLEANUP(signature_decision_release) = { 0 };
+
+		signatures_scan_text(&l, sv_of(cases[i].text), &h);
+		signature_decide(&h, NULL, &d);
+		CHECK_STR(layer(&d), cases[i].layer);
+	}
+}
+
 TEST_MAIN(TEST(a_cause_decides), TEST(wrappers_and_consequences_never_do),
 	  TEST(what_is_generic_decides_alone_and_weakly), TEST(two_causes_lower_the_confidence),
 	  TEST(a_missing_marker_is_a_sign), TEST(what_was_there_when_all_was_well_explains_little),
 	  TEST(noise_counts_against_a_good_log_only), TEST(healthy_lines_decide_nothing),
-	  TEST(says_it_as_json))
+	  TEST(says_it_as_json), TEST(the_first_of_several_logs_is_found),
+	  TEST(of_a_stack_one_frame_counts))

@@ -162,7 +162,7 @@ static void log_lines_of_cases_often_name_the_layer(void)
 }
 
 /* Lines of public issue threads with the layer that was found guilty, written down before the
- * catalogue saw them (F, G, H, J in this order; docs/signatures.md has what each got at the first try). */
+ * catalogue saw them (F, G, H, J in this order; docs/signatures.md has the first tries). */
 static void lines_nobody_had_seen_name_the_layer(void)
 {
 	const char *src = getenv("TWICE_SRC");
