@@ -16,6 +16,11 @@ void audit_judge(struct load_result *r);
 
 /* Each stage with what it asked for and got; each objective with its own number of samples. */
 json_t *stages_json(const struct load_result *r) MUST_USE;
+/* Start cohort and ramp, steady part, drain: requests begun in each; NULL without a steady part. */
+json_t *windows_json(const struct load_result *r) MUST_USE;
+json_t *token_sources_json(const struct load_result *r) MUST_USE;
+/* What the names in a result mean, by name. */
+json_t *definitions_json(void) MUST_USE;
 json_t *objectives_kept_json(const struct load_result *r) MUST_USE;
 /* Both, from the result's JSON, as lines for people. */
 void add_stages(struct str *s, const json_t *v);

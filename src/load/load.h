@@ -516,8 +516,8 @@ int load_trace_parse(struct sv text, const char *what, int64_t **ret, size_t *re
 		     struct err *err) MUST_USE;
 /*
  * The members that `vllm bench serve --save-detailed` writes, for tools made for those. Where its
- * definitions differ, ours are converted: its ttft counts from the sending, not from the schedule,
- * and
- * its tpot is (e2e - ttft) / (tokens - 1). Failed requests are in "errors" and in no latency.
+ * definitions differ, ours are converted: its latencies count from the sending, not from the
+ * schedule, end with the last token, and its tpot is (e2e - ttft) / (tokens - 1). Failed requests
+ * are in "errors" and in no latency.
  */
 json_t *load_vllm_json(const struct load_result *r) MUST_USE;

@@ -63,6 +63,67 @@ void add_objectives(struct str *s, const json_t *v)
 	}
 }
 
+/* ---- token sources, windows ------------------------------------------------------------------ */
+
+json_t *token_sources_json(const struct load_result *r)
+{
+	int64_t by[LOAD_TOKENS_EVENT + 1] = { 0 };
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < r->n; i++)
+		by[r->v[i].source]++;
+	for (int i = 0; i <= LOAD_TOKENS_EVENT; i++)
+		if (by[i])
+			json_put_int(o, load_token_source_name((enum load_token_source)i), by[i]);
+	return o;
+}
+
+static json_t *one_window(const struct load_result *r, const char *name, int64_t from, int64_t to)
+{
+	AUTO_FREE double *ttft = xcalloc(r->n + 1, sizeof(*ttft));
+	json_t *o = json_object();
+	int64_t requests = 0, ok = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct load_req *q = &r->v[i];
+
+		if (q->begun == LOAD_NONE || q->begun < from || q->begun >= to ||
+		    q->outcome == LOAD_CANCELLED)
+			continue;
+		requests++;
+		ok += q->outcome == LOAD_OK;
+		if (q->outcome == LOAD_OK && q->first_token != LOAD_NONE)
+			ttft[n++] = (double)(q->first_token - q->scheduled);
+	}
+	json_put_str(o, "part", name);
+	json_put_int(o, "from_ns", from);
+	json_put_int(o, "to_ns", to);
+	json_put_int(o, "requests", requests);
+	json_put_int(o, "ok", ok);
+	put_quantile(o, "ttft_p50_ns", ttft, n, 0.5);
+	put_quantile(o, "ttft_p99_ns", ttft, n, 0.99);
+	return o;
+}
+
+json_t *windows_json(const struct load_result *r)
+{
+	int64_t from, to, first = 0, last = 0;
+	json_t *list;
+
+	if (!load_steady(r, &from, &to))
+		return NULL;
+	for (size_t i = 0; i < r->n; i++) {
+		first = MIN(first, r->v[i].begun == LOAD_NONE ? first : r->v[i].begun);
+		last = MAX(last, r->v[i].end == LOAD_NONE ? last : r->v[i].end);
+	}
+	list = json_array();
+	json_array_append_new(list, one_window(r, "ramp", first, from));
+	json_array_append_new(list, one_window(r, "steady", from, to));
+	json_array_append_new(list, one_window(r, "drain", to, MAX(last, to) + 1));
+	return list;
+}
+
 /* ---- stages ---------------------------------------------------------------------------------- */
 
 struct stage_of {

@@ -275,6 +275,9 @@ json_t *load_result_to_json(const struct load_result *r)
 	json_put_int(o, "repeated_prompts", (int64_t)r->repeated_prompts);
 	json_put_int(o, "attempts", (int64_t)r->attempts);
 	goodput_interval(r, o);
+	json_put(o, "definitions", definitions_json());
+	json_put(o, "token_sources", token_sources_json(r));
+	json_put(o, "parts", windows_json(r));
 	if (r->n_objectives)
 		json_put(o, "objectives", objectives_kept_json(r));
 	if (r->n_stages)

@@ -93,7 +93,9 @@ static void put_requests(const struct load_result *r, json_t *o)
 		const struct load_req *q = &r->v[i];
 		bool ok = q->outcome == LOAD_OK, first = ok && q->first_token != LOAD_NONE;
 		double first_ns = first ? (double)(q->first_token - q->begun) : 0;
-		double all_ns = ok ? (double)(q->end - q->begun) : 0;
+		/* Its latency ends with the last piece of text, not with the body. */
+		int64_t last = q->last_token != LOAD_NONE ? q->last_token : q->end;
+		double all_ns = ok ? (double)(last - q->begun) : 0;
 
 		json_array_append_new(in, json_integer(q->prompt_tokens));
 		json_array_append_new(out, json_integer(ok ? q->tokens : 0));

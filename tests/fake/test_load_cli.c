@@ -128,6 +128,32 @@ static void a_replay_gives_the_same_numbers(void)
 	fake_stop(&f);
 }
 
+/* What we write for those who read vLLM's results is what we read of them. */
+static void a_file_like_vllms_says_the_same(void)
+{
+	struct fake f = fake_start("3*n=8,ttft=20ms,itl=5ms|status=503|end=cut,at=3", NULL);
+	AUTO_FREE char *file = xasprintf("%s/vllm.json", test_dir());
+	static const char *const same[] = { "itl.p50", "itl.max", "tpot.mean", "requests.ok",
+					    "errors" };
+	const json_t *theirs;
+	struct run a, b;
+
+	RUN(&a, "--prompt", "hi", "--rate", "50", "--requests", "20", "--client-lag", "5s",
+	    "--vllm-json", file, url_of(&f));
+	RUN(&b, "--import", file);
+	CHECK_STR(b.said, "");
+	CHECK_INT(b.status, 0);
+	CHECK_STR(json_str_or(json_object_get(b.v, "imported"), "tool", ""), "vLLM bench serve");
+	theirs = json_array_get(json_object_get(b.v, "runs"), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
+		CHECK_NEAR((double)metric(theirs, same[i]), (double)metric(a.v, same[i]), 2);
+	CHECK(metric(theirs, "ttft_from_start.p50") >= 20000000);
+	CHECK(metric(theirs, "e2e_from_start.p50") >= 55000000);
+	done(&a);
+	done(&b);
+	fake_stop(&f);
+}
+
 static void ctrl_c_gives_what_there_is_marked_so(void)
 {
 	struct fake f = fake_start("n=4,ttft=10ms,itl=2ms", NULL);
@@ -447,8 +473,9 @@ static void says_where_an_answer_begins_to_differ(void)
 	fake_stop(&f);
 }
 
-TEST_MAIN(TEST(a_replay_gives_the_same_numbers), TEST(ctrl_c_gives_what_there_is_marked_so),
-	  TEST(progress_is_an_object_a_line), TEST(an_open_loop_has_no_cap_of_its_own),
-	  TEST(a_search_ends_at_the_capacity), TEST(shards_are_merged_exactly),
-	  TEST(requests_go_through_a_proxys_tunnel), TEST(the_servers_counters_stand_beside_ours),
+TEST_MAIN(TEST(a_replay_gives_the_same_numbers), TEST(a_file_like_vllms_says_the_same),
+	  TEST(ctrl_c_gives_what_there_is_marked_so), TEST(progress_is_an_object_a_line),
+	  TEST(an_open_loop_has_no_cap_of_its_own), TEST(a_search_ends_at_the_capacity),
+	  TEST(shards_are_merged_exactly), TEST(requests_go_through_a_proxys_tunnel),
+	  TEST(the_servers_counters_stand_beside_ours),
 	  TEST(a_page_without_an_end_holds_nothing_up), TEST(says_where_an_answer_begins_to_differ))

@@ -77,4 +77,25 @@ static void objectives_have_their_own_samples(void)
 	CHECK_HAS(str_text(&s), "itl.p90 <= 1 ms: kept by 0 of the 0");
 }
 
-TEST_MAIN(TEST(stages_have_their_own_numbers), TEST(objectives_have_their_own_samples))
+static void requests_are_told_by_part_and_by_source(void)
+{
+	struct load_req v[5];
+	struct load_result r = result(v);
+	AUTO_JSON json_t *sources = NULL, *list = windows_json(&r);
+	int64_t requests = 0, from, to;
+
+	v[0].source = v[1].source = LOAD_TOKENS_USAGE;
+	sources = token_sources_json(&r);
+	CHECK_INT(json_int_or(sources, "usage", -1), 2);
+	CHECK_INT(json_int_or(sources, "none", -1), 3);
+	CHECK(load_steady(&r, &from, &to));
+	CHECK_INT(json_array_size(list), 3);
+	CHECK_INT(json_int_or(json_array_get(list, 1), "from_ns", -1), from);
+	CHECK_INT(json_int_or(json_array_get(list, 2), "from_ns", -1), to);
+	for (size_t i = 0; i < 3; i++)
+		requests += json_int_or(json_array_get(list, i), "requests", 0);
+	CHECK_INT(requests, 3); /* begun, and not cancelled */
+}
+
+TEST_MAIN(TEST(stages_have_their_own_numbers), TEST(objectives_have_their_own_samples),
+	  TEST(requests_are_told_by_part_and_by_source))
