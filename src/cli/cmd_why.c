@@ -10,6 +10,7 @@
 #include "cli/text.h"
 #include "cli/why_pack.h"
 #include "cli/why_plot.h"
+#include "cli/why_steps.h"
 
 struct why_conf {
 	const char *pack;

@@ -8,6 +8,3 @@
 void why_metric(const json_t *reps, const json_t *number, struct str *out);
 /* One of decision.answers. */
 void why_answer(const json_t *answer, struct str *out);
-/* What would change the verdict, and what to do, for each reason. */
-void why_next(const json_t *decision, struct str *out);
-bool why_code_known(const char *code); /* every code of a reason has a word in why_next */

@@ -133,7 +133,7 @@ static struct limit limit_of(struct input *i, const struct judge *j, const struc
 static void metrics(struct input *i, const struct judge *j)
 {
 	const struct contract *c = j->contract;
-	size_t most = c->workload_check.objectives.n + c->compare.n;
+	size_t most = c->workload_check.objectives.n + c->compare.n + 2; /* two of apart() */
 
 	i->metrics = xcalloc(most, sizeof(*i->metrics));
 	i->columns = xcalloc(2 * most, sizeof(*i->columns));
@@ -157,6 +157,65 @@ static void metrics(struct input *i, const struct judge *j)
 		m->gate = g->gate;
 		m->margin = g->margin;
 	}
+}
+
+/* Every repetition that counts has a number. */
+static bool all_measured(const struct reps *l, const char *metric)
+{
+	size_t ok = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct measurement *m = measurements_find(&l->v[i].measured, metric);
+
+		if (l->v[i].state != REP_OK)
+			continue;
+		if (!m || isnan(m->value))
+			return false;
+		ok++;
+	}
+	return ok > 0;
+}
+
+/*
+ * Time to the target is speed times samples, in steps of the evaluations: a margin on it is one on
+ * each of the two (or the contract's own for it), where the repetitions measured both. The time
+ * itself is then shown, and held to its objective alone.
+ */
+static void apart(struct input *i, const struct judge *j)
+{
+	static const struct {
+		const char *name;
+		enum verdict_part part;
+	} parts[] = { { "sample_time", PART_SPEED }, { "samples_to_target", PART_AMOUNT } };
+	struct verdict_metric *time = find_metric(i, "time_to_target");
+	bool split = time && time->gate && !isnan(time->margin);
+	const struct reps *measured = j->has_bank ? &j->bank : &j->cand;
+
+	if (j->contract->workload_check.how != HOW_TRAIN)
+		return;
+	for (size_t k = 0; k < ARRAY_SIZE(parts); k++) {
+		const struct verdict_metric *m = find_metric(i, parts[k].name);
+		bool shown_only = m && !isnan(m->margin) && !m->gate; /* the contract's wish */
+
+		split = split && !shown_only && all_measured(measured, parts[k].name);
+	}
+	for (size_t k = 0; k < ARRAY_SIZE(parts); k++) {
+		struct verdict_metric *m = find_metric(i, parts[k].name);
+		struct metric_info info;
+
+		if (!m && split && contract_metric(j->contract, parts[k].name, &info)) {
+			info.name = parts[k].name;
+			m = add_metric(i, j, &info);
+		}
+		if (m && split && isnan(m->margin)) {
+			m->gate = true;
+			m->margin = time->margin;
+		}
+		if (m)
+			m->part = parts[k].part;
+	}
+	if (split)
+		time->gate = false;
 }
 
 static void repetitions(struct input *i, const struct judge *j)
@@ -278,6 +337,7 @@ static void make(struct input *i, const struct judge *j)
 		verdict_cap(&i->in, (unsigned)MIN(c->repeat.at_most, (int64_t)ARMS_MAX));
 	}
 	metrics(i, j);
+	apart(i, j);
 	i->in.metrics = i->metrics;
 	i->in.n_metrics = i->n_metrics;
 	repetitions(i, j);

@@ -273,6 +273,8 @@ void verdict_decide(const struct verdict_in *in, struct verdict *ret)
 	if (!gate_void(in, &v) && !gate_checks(in, &blocked, &v) && !rule_correct(in, &v, &open) &&
 	    !gate_failed(&s, s.n, &v) && !gate_unmeasured(&s, s.n, &v) && !looks(&s, &open, &v))
 		undecided(&s, &open, &v);
+	if (v.kind != VERDICT_ACCEPTED && v.kind != VERDICT_ACCEPTED_NOTE)
+		note_parts(&s, &v);
 	gate_hold_back(&blocked, &v);
 	*ret = v;
 }

@@ -75,6 +75,8 @@ bool rule_regressed(const struct series *s, size_t n, struct verdict *v);
 /* Everything else says accepted: what still stands against it (reasons), and the notes. */
 void rule_repeatable(const struct series *s, struct verdict *v);
 void rule_notes(const struct series *s, struct verdict *v);
+/* A training that got faster and needs more samples, or the reverse: said of every verdict. */
+void note_parts(const struct series *s, struct verdict *v);
 
 /* Sessions (sessions.c): p of the F test of a metric's bank by session; a reason when they are not
  * spread. */

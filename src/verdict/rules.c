@@ -138,6 +138,35 @@ static void note_metric(const struct series *s, size_t k, const struct verdict_n
 		    effective_size(s->w[k], n));
 }
 
+static const struct verdict_number *part_of(const struct series *s, const struct verdict *v,
+					    enum verdict_part part)
+{
+	for (size_t k = 0; k < v->numbers.n; k++)
+		if (s->in->metrics[k].part == part && isfinite(v->numbers.v[k].shift))
+			return &v->numbers.v[k];
+	return NULL;
+}
+
+void note_parts(const struct series *s, struct verdict *v)
+{
+	const struct verdict_number *speed = part_of(s, v, PART_SPEED);
+	const struct verdict_number *amount = part_of(s, v, PART_AMOUNT);
+	bool faster = speed && amount && speed->hi < 0 && amount->lo > 0;
+	bool fewer = speed && amount && speed->lo > 0 && amount->hi < 0;
+
+	if (!faster && !fewer)
+		return;
+	AUTO_FREE char *x = verdict_percent(speed->shift, false);
+	AUTO_FREE char *y = verdict_percent(amount->shift, false);
+	AUTO_FREE char *both = verdict_percent(speed->shift + amount->shift, false);
+
+	say(&v->notes, "speed_against_samples", amount->name,
+	    "%s: %s moved by %s and %s by %s, together the time to the target by %s; each is held "
+	    "to its own margin, neither makes up for the other",
+	    faster ? "faster, but with more samples" : "fewer samples, but slower", speed->name, x,
+	    amount->name, y, both);
+}
+
 void rule_notes(const struct series *s, struct verdict *v)
 {
 	const struct verdict_in *in = s->in;
@@ -148,6 +177,7 @@ void rule_notes(const struct series *s, struct verdict *v)
 		say(&v->notes, "note", NULL, "%s", in->notes[i]);
 	for (size_t k = 0; k < v->numbers.n; k++)
 		note_metric(s, k, &v->numbers.v[k], v);
+	note_parts(s, v);
 	if (failed)
 		say(&v->notes, "note", NULL,
 		    "%u failed repetition%s, as many as the contract allows", failed,

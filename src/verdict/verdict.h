@@ -74,8 +74,13 @@ struct text_prompt; /* stat/stat.h */
 #define VERDICT_MIN_FIRST 5
 #define VERDICT_MAX_LOOKS 16
 
+/* Of a training: time to the target is the time of a sample times the samples to the target. */
+enum verdict_part { PART_NONE, PART_SPEED, PART_AMOUNT };
+
 struct verdict_metric {
 	const char *name;
+	enum verdict_part
+		part; /* at most one of each: what one gains and the other loses is said */
 	enum unit unit;
 	enum direction dir;
 	bool abs_scale;
@@ -294,8 +299,8 @@ struct verdict_reasons {
  * gross_regression, not_repeatable, sessions_not_spread, cap_reached, too_few,
  * too_few_for_first, not_yet.
  * Codes of notes: note, sessions_waived, check_not_passed, repetition_excluded,
- * worse_inside_margin, noisier, much_better, session_effect, no_margin; and, for information only
- * (they don't turn accepted into accepted with note): small_bank, few_sessions, outlook,
+ * worse_inside_margin, noisier, much_better, speed_against_samples, session_effect,
+ * no_margin; and, for information only (they don't turn accepted into accepted with note): small_bank, few_sessions, outlook,
  * same_stack, drift, look_stands, texts_agreement, items_score, pairs_loss.
  */
 struct verdict {

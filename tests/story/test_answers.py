@@ -218,4 +218,53 @@ def test_a_loss_is_compared_seed_by_seed():
     q.json('verify', '--recompute')
 
 
+APART = TRAIN.replace('compare: {samples_to_target: 5 %}', 'compare: {time_to_target: 40 %}').replace(
+    '    loss_at: {steps: [2], margin: 1 %}\n', '')
+
+PACED = r'''
+dir=$(dirname "$0"); pace=$(cat "$dir/pace"); size=$(cat "$dir/size")
+for step in 1 2 3 4; do
+	awk -v s=$step -v seed="$1" -v p=$pace -v z=$size 'BEGIN {
+		printf "{\"step\": %d, \"loss\": 1.5, \"samples\": %d, \"ms\": 5, ", s, s * z
+		printf "\"samples_per_s\": %.3f, \"eval_loss\": %.4f}\n", p * (1 + (seed % 3) / 500), 3.2 / s }'
+done
+'''
+
+
+def numbers(v):
+    return {n['name']: n for n in v['body']['decision']['numbers']}
+
+
+def test_speed_and_samples_to_the_target_are_judged_apart():
+    """A margin on the time to the target is one on each of its two parts."""
+    q = quick.Quick()
+    q.write('twice.yaml', APART)
+    q.write('train.sh', PACED)
+    q.write('model', 'one\n')
+    q.write('pace', '100\n')
+    q.write('size', '8\n')
+    accepted(q)
+    q.write('model', 'two\n')
+    q.write('pace', '200\n')                # twice as fast, half as many samples again
+    q.write('size', '12\n')
+    v = q.json('run', status=1)
+    tap.equal(v['verdict'], 'rejected')
+    reason = v['body']['decision']['reasons'][0]
+    tap.equal((reason['code'], reason['about']), ('gross_regression', 'samples_to_target'))
+    found = numbers(v)
+    tap.equal([found[n]['gate'] for n in ('samples_to_target', 'sample_time', 'time_to_target')],
+              [True, True, False])
+    tap.has(' '.join(n['text'] for n in v['body']['decision']['notes']),
+            'faster, but with more samples')
+    said = q.call('why')[1]
+    tap.has(said, 'neither makes up for the other')
+    tap.has(said, 'more samples for the same target')
+    q.json('verify', '--recompute')
+    q.write('model', 'three\n')
+    q.write('pace', '50\n')                 # half as fast, fewer samples
+    q.write('size', '4\n')
+    v = q.json('run', status=1)
+    tap.equal(v['body']['decision']['reasons'][0]['about'], 'sample_time')
+
+
 tap.main(globals())

@@ -151,7 +151,52 @@ static void objectives_reject_by_counting(void)
 	}
 }
 
-TEST_MAIN(TEST(a_loss_inside_the_margin_is_accepted_with_its_size), TEST(too_good_is_noted),
+/* Speed and samples each with a margin: what one gains does not pay for what the other loses. */
+static void speed_and_samples_are_judged_apart(void)
+{
+	static const struct {
+		double speed, amount; /* factors of the accepted ones */
+		enum verdict_kind kind;
+		const char *about, *says;
+	} t[] = {
+		{ .90, 1.10, VERDICT_REJECTED, "samples_to_target",
+		  "faster, but with more samples" },
+		{ 1.10, .90, VERDICT_REJECTED, "sample_time", "fewer samples, but slower" },
+		{ .96, 1.03, VERDICT_ACCEPTED_NOTE, NULL, "faster, but with more samples" },
+		{ .96, .97, VERDICT_ACCEPTED, NULL, NULL },
+		{ 1.08, 1.08, VERDICT_REJECTED, "sample_time", NULL },
+		{ 1, 1, VERDICT_ACCEPTED, NULL, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		struct verdict v CLEANUP(verdict_release) = { 0 };
+		double samples[10];
+		struct scene s;
+
+		scene(&s, t[i].speed, 10, true);
+		for (size_t k = 0; k < 10; k++)
+			samples[k] = noise[k] * t[i].amount;
+		s.m[1] = s.m[0];
+		s.m[0].has_limit = s.m[1].has_limit = false;
+		s.m[0].name = "sample_time";
+		s.m[0].part = PART_SPEED;
+		s.m[1].name = "samples_to_target";
+		s.m[1].unit = UNIT_SAMPLES;
+		s.m[1].part = PART_AMOUNT;
+		s.m[1].cand = samples;
+		s.in.n_metrics = 2;
+		verdict_decide(&s.in, &v);
+		CHECK_INT(v.kind, t[i].kind);
+		if (t[i].about)
+			CHECK_STR(v.reasons.v[0].about, t[i].about);
+		CHECK_INT(note(&v, "speed_against_samples") != NULL, t[i].says != NULL);
+		if (t[i].says)
+			CHECK_HAS(note(&v, "speed_against_samples"), t[i].says);
+	}
+}
+
+TEST_MAIN(TEST(speed_and_samples_are_judged_apart),
+	  TEST(a_loss_inside_the_margin_is_accepted_with_its_size), TEST(too_good_is_noted),
 	  TEST(a_small_bank_is_information_only), TEST(a_decided_series_stays_decided),
 	  TEST(a_failure_that_the_contract_allows_is_noted), TEST(noise_may_settle_before_the_cap),
 	  TEST(the_callers_notes_go_with_an_acceptance), TEST(objectives_reject_by_counting))
