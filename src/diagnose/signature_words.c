@@ -3,6 +3,7 @@
 #include "diagnose/signature_inner.h"
 
 #include "base/str.h"
+#include "base/vec.h"
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -71,9 +72,71 @@ const char *const words_anchors[] = {
 	"gave up",     "giving up",      "terminated",    "rejected",        NULL,
 };
 
+/* How a word of a failure begins, four bytes in lower case: most lines have none of these, and no
+ * pattern has to be tried. */
+static const char stems[][5] = {
+	"erro", "err ", "err:", "fata", "fail", "abor", "asse", "pani", "exce", "cann", "can ",
+	"can'", "coul", "unab", "not ", "no s", "no v", "no k", "no d", "no m", "no a", "no l",
+	"does", "doe ", "did ", "didn", "inva", "ille", "mism", "miss", "unsu", "unde", "unex",
+	"unkn", "unre", "unau", "time", "refu", "deni", "forb", "corr", "cras", "segf", "segm",
+	"seg ", "kill", "out ", "over", "exha", "insu", "inco", "must", "shou", "expe", "too ",
+	"isn'", "hasn", "bad ", "bad,", "brok", "stal", "lost", "dead", "died", "hang", "hung",
+	"stuc", "unhe", "unco", "pois", "dupl", "conf", "requ", "wron", "only", "is n", "are ",
+	"was ", "were", "has ", "have", "be n", "faul", "notf", "not_",
+};
+enum { STEM_BITS = 13 };
+
 struct words {
 	pcre2_code *failure, *mild;
+	uint64_t stems[(1u << STEM_BITS) / 64];
 };
+
+static uint32_t stem_at(const char *p)
+{
+	uint32_t g;
+
+	memcpy(&g, p, sizeof(g));
+	return g | 0x20202020u;
+}
+
+static uint32_t stem_hash(uint32_t stem)
+{
+	return (stem * 0x9e3779b1u) >> (32 - STEM_BITS);
+}
+
+static bool is_stem(const struct words *w, uint32_t stem)
+{
+	uint32_t h = stem_hash(stem);
+
+	if (!(w->stems[h / 64] >> (h % 64) & 1))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(stems); i++)
+		if (stem_at(stems[i]) == stem)
+			return true;
+	return false;
+}
+
+static bool alphanumeric(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether it is worth trying the patterns. */
+static bool has_stem(const struct words *w, struct sv line)
+{
+	if (line.n > 5 && (line.p[0] == 'E' || line.p[0] == 'F') && line.p[5] == ' ')
+		return true; /* E0912 */
+	for (size_t i = 0; i + 4 <= line.n; i++) {
+		char c = line.p[i], before = i ? line.p[i - 1] : ' ';
+
+		if (!alphanumeric(c) ||
+		    (alphanumeric(before) && !(c >= 'A' && c <= 'Z' && before >= 'a')))
+			continue;
+		if (is_stem(w, stem_at(line.p + i)))
+			return true;
+	}
+	return false;
+}
 
 static pcre2_code *compiled(const char *pattern)
 {
@@ -93,6 +156,11 @@ struct words *words_new(void)
 
 	w->failure = compiled(failure);
 	w->mild = compiled(mild);
+	for (size_t i = 0; i < ARRAY_SIZE(stems); i++) {
+		uint32_t h = stem_hash(stem_at(stems[i]));
+
+		w->stems[h / 64] |= UINT64_C(1) << (h % 64);
+	}
 	return w;
 }
 
@@ -121,5 +189,5 @@ static bool matches(const pcre2_code *code, struct sv line)
 
 bool words_fail(const struct words *w, struct sv line)
 {
-	return matches(w->failure, line) && !matches(w->mild, line);
+	return has_stem(w, line) && matches(w->failure, line) && !matches(w->mild, line);
 }
