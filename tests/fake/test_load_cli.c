@@ -175,6 +175,37 @@ static void ctrl_c_gives_what_there_is_marked_so(void)
 	fake_stop(&f);
 }
 
+/* A client that stood still for half a second says so, and doesn't charge the server for it. */
+static void a_client_that_stood_still_is_the_limit(void)
+{
+	struct fake f = fake_start("n=20,ttft=20ms,itl=10ms", NULL);
+	const char *const args[] = { "--prompt",   "hi",       "--rate",   "30",
+				     "--arrival",  "constant", "--for",    "1500ms",
+				     "--progress", "none",     url_of(&f), NULL };
+	struct timespec part = { .tv_nsec = 500 * NS_PER_MS };
+	struct run r;
+	const json_t *audit;
+
+	begin(&r, args);
+	while (fake_truth(&f, "requests") < 5)
+		(void)nanosleep(&(struct timespec){ .tv_nsec = 5 * NS_PER_MS }, NULL);
+	CHECK(kill(r.pid, SIGSTOP) == 0);
+	(void)nanosleep(&part, NULL);
+	CHECK(kill(r.pid, SIGCONT) == 0);
+	end(&r);
+	audit = json_object_get(r.v, "audit");
+	CHECK_INT(r.status, 2);
+	CHECK(json_bool_or(audit, "client_limited", false));
+	CHECK_HAS(json_str_or(audit, "reasons", ""), "sent late");
+	CHECK(json_int_or(audit, "schedule_lag_max_ns", 0) >= 300 * NS_PER_MS);
+	/* What was there and not read is marked, and its time is the kernel's. */
+	CHECK(json_int_or(audit, "late_events", 0) > 0);
+	CHECK_TIME((double)metric(r.v, "tpot.p50") / 1e6, 9, 20);
+	CHECK_INT(metric(r.v, "requests.ok"), 45 * COUNTED);
+	done(&r);
+	fake_stop(&f);
+}
+
 static void progress_is_an_object_a_line(void)
 {
 	struct fake f = fake_start("n=4,ttft=10ms,itl=2ms", NULL);
@@ -475,7 +506,7 @@ static void says_where_an_answer_begins_to_differ(void)
 
 TEST_MAIN(TEST(a_replay_gives_the_same_numbers), TEST(a_file_like_vllms_says_the_same),
 	  TEST(ctrl_c_gives_what_there_is_marked_so), TEST(progress_is_an_object_a_line),
-	  TEST(an_open_loop_has_no_cap_of_its_own), TEST(a_search_ends_at_the_capacity),
-	  TEST(shards_are_merged_exactly), TEST(requests_go_through_a_proxys_tunnel),
-	  TEST(the_servers_counters_stand_beside_ours),
+	  TEST(a_client_that_stood_still_is_the_limit), TEST(an_open_loop_has_no_cap_of_its_own),
+	  TEST(a_search_ends_at_the_capacity), TEST(shards_are_merged_exactly),
+	  TEST(requests_go_through_a_proxys_tunnel), TEST(the_servers_counters_stand_beside_ours),
 	  TEST(a_page_without_an_end_holds_nothing_up), TEST(says_where_an_answer_begins_to_differ))
