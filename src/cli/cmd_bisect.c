@@ -392,6 +392,19 @@ static const char *text_so_far(const json_t *v, struct str *out)
 	return "planned";
 }
 
+static void text_not_restored(const json_t *v, struct str *out)
+{
+	const json_t *l = json_object_get(v, "state_unknown");
+
+	str_addf(out, "NOT PUT BACK as it was found: %s\n", json_str_or(v, "not_restored", ""));
+	if (json_array_size(l)) {
+		str_add(out, "what is in place is unknown of: ");
+		add_names(l, ", ", out);
+		str_add(out, "\n");
+	}
+	str_add(out, "'twice bisect --restore' tries again\n");
+}
+
 static void bisect_text(const json_t *v, struct str *out)
 {
 	const char *state = json_str_or(v, "state", "");
@@ -436,8 +449,7 @@ static void bisect_text(const json_t *v, struct str *out)
 	if (json_object_get(v, "plan"))
 		text_plan(v, out);
 	if (json_str_or(v, "not_restored", NULL))
-		str_addf(out, "NOT PUT BACK as it was found: %s\n",
-			 json_str_or(v, "not_restored", ""));
+		text_not_restored(v, out);
 }
 
 const struct cmd cmd_bisect = {

@@ -85,8 +85,9 @@ static void look(struct bisecting *b)
 
 /* ---- switching ---- */
 
-/* Words of every component for a configuration, only where its switch says another one. */
-static int set_part(struct bisecting *b, const struct bisect_part *p, const char *to,
+/* Words of every component for a configuration, only where its switch says another one. A set
+ * command that failed or was killed may have done half of it, and get need not see that. */
+static int set_part(struct bisecting *b, struct bisect_part *p, const char *to,
 		    const volatile int *cancel, struct err *err)
 {
 	const struct run_env *env = b->g.env;
@@ -95,28 +96,34 @@ static int set_part(struct bisecting *b, const struct bisect_part *p, const char
 	struct switch_step s = { .component = p->name, .to = word };
 	struct err unknown = ERR_INIT;
 
-	if (run_switch_get(env->contract, env->dir, p->sw, &now, &unknown) == 0 && streq(now, to))
+	if (!p->unsure && run_switch_get(env->contract, env->dir, p->sw, &now, &unknown) == 0 &&
+	    streq(now, to))
 		return 0;
-	return run_switch(env->contract, env->dir, &s, cancel, err);
+	p->unsure = true;
+	TRY(run_switch(env->contract, env->dir, &s, cancel, err));
+	p->unsure = false;
+	return 0;
 }
 
 static int set_config(struct bisecting *b, uint32_t config, struct err *err)
 {
 	for (size_t i = 0; i < b->q.parts.n; i++) {
-		const struct bisect_part *p = &b->q.parts.v[i];
+		struct bisect_part *p = &b->q.parts.v[i];
 
 		TRY(set_part(b, p, config >> i & 1 ? p->is : p->was, b->g.env->cancel, err));
 	}
 	return 0;
 }
 
-/* As --leave says, in spite of Ctrl-C; tries each, then tells of the first that would not. */
+/* As --leave says, in spite of Ctrl-C; tries each, then tells of all that would not. */
 static int put_back(struct bisecting *b, struct err *err)
 {
-	int rc = 0;
+	struct str failed CLEANUP(str_release) = { 0 };
+	enum err_code code = ERR_BROKEN;
+	size_t n = 0;
 
 	for (size_t i = 0; i < b->q.parts.n; i++) {
-		const struct bisect_part *p = &b->q.parts.v[i];
+		struct bisect_part *p = &b->q.parts.v[i];
 		const char *to = b->conf->leave == LEAVE_ACCEPTED   ? p->was
 				 : b->conf->leave == LEAVE_REJECTED ? p->is
 								    : p->found;
@@ -124,13 +131,24 @@ static int put_back(struct bisecting *b, struct err *err)
 
 		if (!to)
 			continue;
-		if (set_part(b, p, to, NULL, &one) < 0 && rc == 0) {
-			*err = one;
-			rc = -(int)one.code;
+		if (set_part(b, p, to, NULL, &one) < 0) {
+			code = n ? code : one.code;
+			str_addf(&failed, "%s%s", n++ ? "; " : "", one.msg);
 		}
 	}
-	b->restored = rc == 0;
-	return rc;
+	b->restored = !n;
+	return n ? bail(err, code, "%s", str_text(&failed)) : 0;
+}
+
+/* Components of which nobody knows what is in place. */
+static void put_unsure(const struct bisecting *b, json_t *to)
+{
+	json_t *l = json_array();
+
+	for (size_t i = 0; i < b->q.parts.n; i++)
+		if (b->q.parts.v[i].unsure)
+			(void)json_array_append_new(l, json_string(b->q.parts.v[i].name));
+	json_put(to, "state_unknown", l);
 }
 
 static const char *found_word(const json_t *found, const char *name)
@@ -150,6 +168,8 @@ static int read_found(struct bisecting *b, struct err *err)
 		struct bisect_part *p = &b->q.parts.v[i];
 		const char *then = found_word(b->earlier.found, p->name);
 
+		/* It may have been killed while it switched. */
+		p->unsure = then != NULL;
 		if (then)
 			p->found = xstrdup(then);
 		else if (run_switch_get(env->contract, env->dir, p->sw, &p->found, err) < 0)
@@ -236,6 +256,7 @@ static int end_search(struct bisecting *b, const char *state, struct err *err)
 	json_put(body, "intent", run_ref(b->intent.hex));
 	json_put_str(body, "state", state);
 	json_put_bool(body, "restored", b->restored);
+	put_unsure(b, body);
 	json_put_int(body, "took_ns", clock_ns() - b->g.started_ns);
 	return run_append(b->g.env, "run.result", body, &ref, err);
 }
@@ -366,6 +387,8 @@ static int measure(struct bisecting *b, const struct ledger_ref *intent, struct 
 			return bail(err, ERR_INTERRUPTED, "interrupted while switching");
 		cannot_run(t, err->msg);
 		err_clear(err);
+		going_note(&b->g, "switching failed in the middle: what is in place is unknown "
+				  "until it is set again, which comes next");
 		return 0;
 	}
 	TRY(going_capture(&b->g, err));
@@ -652,6 +675,7 @@ static int finish(struct bisecting *b, json_t *value, int *ret_exit, struct err 
 	put_value(b, value);
 	json_put_bool(value, "restored", b->restored);
 	json_put_str(value, "not_restored", b->restored ? NULL : lost.msg);
+	put_unsure(b, value);
 	json_put_int(value, "took_ns", clock_ns() - b->g.started_ns);
 	if (!b->interrupted)
 		TRY(record_answer(b, value, err));
@@ -684,7 +708,8 @@ static int restore(struct bisecting *b, json_t *value, int *ret_exit, struct err
 	for (size_t i = 0; i < c->stack.switches.n; i++) {
 		const char *to = found_word(b->earlier.found, c->stack.switches.v[i].name);
 		struct bisect_part p = { .name = c->stack.switches.v[i].name,
-					 .sw = &c->stack.switches.v[i] };
+					 .sw = &c->stack.switches.v[i],
+					 .unsure = true };
 
 		if (!to)
 			continue;

@@ -11,6 +11,8 @@ struct bisect_part {
 	const struct stack_switch *sw;
 	char *was, *is; /* words: accepted, rejected */
 	char *found;    /* in place when the search began; NULL: its switch did not say */
+	/* Its set command failed or was broken off: whatever get says, it is set again. */
+	bool unsure;
 	double weight;
 };
 struct values {

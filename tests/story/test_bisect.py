@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Searches for the component that did it, on a workload of milliseconds: five words in five files,
 each with a switch, and a script whose speed depends on some of them."""
+import json
 import os
 import shutil
 import signal
@@ -46,7 +47,12 @@ SWITCH = '''\
 cd "$(dirname "$0")" || exit 1
 echo "$1 $2 $3" >> switched
 case $1 in
-set) [ ! -e "refuses-$2-$3" ] || { echo "no such version" >&2; exit 4; }; echo "$3" > "$2" ;;
+set)
+    # Half of it is done and then it ends, or waits to be killed; get sees nothing of that.
+    [ ! -e "breaks-$2-$3" ] || { rm "breaks-$2-$3"; touch "$2.half"; echo "disk full" >&2; exit 4; }
+    [ ! -e "hangs-$2-$3" ] || { rm "hangs-$2-$3"; touch "$2.half"; sleep 30; }
+    rm -f "$2.half"
+    [ ! -e "refuses-$2-$3" ] || { echo "no such version" >&2; exit 4; }; echo "$3" > "$2" ;;
 get) cat "$2" ;;
 esac
 '''
@@ -429,6 +435,64 @@ def test_what_the_envelope_refuses_is_not_planned():
     stands(q, 'refused')
     v = q.json('bisect', '--unsupported')
     tap.equal((v['state'], v['answer']['components']), ('found', ['package']))
+
+
+def test_a_switch_that_fails_in_the_middle_is_set_again():
+    q = Five(law('threads'))
+    half = q.path('blas.half')
+    q.write('breaks-blas-old', '')
+    code, out, err = q.call('bisect', '--json', '--trials', '3')
+    v = json.loads(out)
+    tap.equal((code, v['state'], v['restored'], v['state_unknown']), (2, 'undetermined', True, []))
+    tap.equal([t['state'] for t in v['trials']], ['cannot_run', 'ok', 'ok'])
+    tap.has(v['trials'][0]['reason'], "switching 'blas' to 'old'")
+    tap.has(v['trials'][0]['reason'], 'disk full')
+    tap.has(err, 'what is in place is unknown until it is set again')
+    tap.has(err, ' | ')                         # what is believed now, after each trial
+    with open(q.path('switched'), encoding='utf-8') as f:
+        blas = [line.split()[0] + ' ' + line.split()[-1] for line in f if ' blas ' in line]
+    at = blas.index('set old')
+    tap.equal(blas[at + 1:at + 2], ['set new'])   # get still says new, and it is set all the same
+    tap.true(not os.path.exists(half))
+
+    # Ctrl-C, then kill -9, while the command is in the middle.
+    for name, sig in (('INT', signal.SIGINT), ('KILL', signal.SIGKILL)):
+        q.write('hangs-blas-old', '')
+        p = q.start('bisect', '--again')
+        quick.wait_for(lambda: os.path.exists(half))
+        p.send_signal(sig)
+        p.communicate(timeout=60)
+        if name == 'KILL':
+            quick.no_process_left(q.dir)
+            tap.true(os.path.exists(half))
+            q.json('bisect', '--restore')
+        tap.true(not os.path.exists(half), name)
+        tap.equal(q.now(), ['new'] * 5)
+
+    # The way back fails as well: said for each, and mended by --restore.
+    q.write('slow', '20')
+    if os.path.exists(q.path('started')):
+        os.unlink(q.path('started'))
+    p = q.start('bisect', '--again', '--json')
+    quick.wait_for(lambda: os.path.exists(q.path('started')))
+    q.write('refuses-blas-new', '')
+    q.write('refuses-flag-new', '')
+    p.send_signal(signal.SIGINT)
+    out, _ = p.communicate(timeout=60)
+    v = json.loads(out)
+    tap.equal((p.returncode, v['restored'], v['state_unknown']), (3, False, ['blas', 'flag']))
+    tap.has(v['not_restored'], "switching 'blas' to 'new'")
+    tap.has(v['not_restored'], "switching 'flag' to 'new'")
+    tap.equal(q.now(), ['old', 'new', 'new', 'new', 'old'])
+    q.write('value.json', out)
+    text = q.call('bisect', '--render', q.path('value.json'))[1]
+    tap.has(text, 'what is in place is unknown of: blas, flag')
+    tap.has(text, "'twice bisect --restore' tries again")
+    for name in ('refuses-blas-new', 'refuses-flag-new', 'slow'):
+        q.remove(name)
+    v = q.json('bisect', '--restore')
+    tap.equal((v['state'], q.now()), ('restored', ['new'] * 5))
+    q.json('verify')
 
 
 def test_a_run_that_fails_is_searched_by_its_failing():
