@@ -162,6 +162,41 @@ static void add_way(const json_t *a, const char *what, const char *way, struct s
 	str_addf(out, " of the loss, %lld trials\n", (long long)json_int_or(a, n, 0));
 }
 
+static bool is_among(const json_t *names, const char *name)
+{
+	for (size_t i = 0; i < json_array_size(names); i++)
+		if (streq(json_string_value(json_array_get(names, i)), name))
+			return true;
+	return false;
+}
+
+/* The share of each of a pair as believed, and what is the most that any other can have. */
+static void text_each(const json_t *v, const json_t *names, struct str *out)
+{
+	const json_t *l = json_object_get(v, "components");
+	size_t others = json_array_size(l) - json_array_size(names);
+	double most = 0;
+
+	for (size_t i = 0; i < json_array_size(l); i++) {
+		const json_t *c = json_array_get(l, i);
+		const char *name = json_str_or(c, "component", "");
+
+		if (!is_among(names, name)) {
+			most = fmax(most, e9_of(c, "high_e9"));
+			continue;
+		}
+		if (json_array_size(names) < 2)
+			continue;
+		str_addf(out, "  %s itself: ", name);
+		add_share(e9_of(c, "share_e9"), out);
+		add_interval(c, "low_e9", "high_e9", out);
+		str_add(out, " of the loss\n");
+	}
+	if (others)
+		str_addf(out, "  %s: at most %.0f %% of the loss\n",
+			 others == 1 ? "the other one" : "each of the others", 100 * most);
+}
+
 static void text_found(const json_t *v, struct str *out)
 {
 	const json_t *a = json_object_get(v, "answer"), *names = json_object_get(a, "components");
@@ -183,6 +218,7 @@ static void text_found(const json_t *v, struct str *out)
 		str_add(out, "  each of them brings about half of the loss\n");
 	add_way(a, "forward, only new there:", "forward", out);
 	add_way(a, "back, all new but there:", "back", out);
+	text_each(v, names, out);
 }
 
 static void text_suspects(const json_t *v, struct str *out)

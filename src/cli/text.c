@@ -88,6 +88,8 @@ static void numbers(const json_t *a, struct str *out)
 static void suspects(const json_t *d, const json_t *search, struct str *out)
 {
 	const json_t *a = json_object_get(d, "suspects");
+	struct str cause CLEANUP(str_release) = { 0 };
+	AUTO_FREE char *clean = NULL;
 
 	if (search)
 		str_addc(out, '\n');
@@ -98,10 +100,9 @@ static void suspects(const json_t *d, const json_t *search, struct str *out)
 		str_add(out, "\n  before the search, which supersedes it, was suspected:");
 	str_addf(out, "\n  symptom: %s; attribution: %s\n", json_str_or(d, "symptom", ""),
 		 json_str_or(d, "confidence", ""));
-	if (json_str_or(d, "component", NULL))
-		str_addf(out, "  cause: %s, layer %s (owner: %s); trigger: %s\n",
-			 json_str_or(d, "component", ""), json_str_or(d, "layer", ""),
-			 json_str_or(d, "owner", ""), json_str_or(d, "trigger", "unknown"));
+	report_cause_line(d, &cause);
+	clean = text_clean(sv_str(&cause));
+	str_addf(out, "  %s\n", clean);
 	for (size_t i = 0; i < json_array_size(a) && i < 5; i++) {
 		const json_t *s = json_array_get(a, i);
 

@@ -315,6 +315,7 @@ void html_suspects(const json_t *report, struct str *out)
 					     "Who acts", ">Weight", NULL };
 	const json_t *d = json_object_get(json_object_get(report, "verdict"), "attribution");
 	const json_t *list = json_object_get(d, "suspects"), *s;
+	struct str cause CLEANUP(str_release) = { 0 };
 	size_t i;
 
 	if (report_search_leads(json_object_get(report, "search")))
@@ -322,6 +323,8 @@ void html_suspects(const json_t *report, struct str *out)
 			     "measured it and supersedes this.</p>\n");
 	esc_xml_in(out, "<p>Symptom: <b>", json_str_or(d, "symptom", "unknown"), "</b>. ");
 	esc_xml_in(out, "Confidence: <b>", json_str_or(d, "confidence", "unknown"), "</b>.</p>\n");
+	report_cause_line(d, &cause);
+	esc_xml_in(out, "<p><b>", str_text(&cause), "</b></p>\n");
 	if (json_array_size(list))
 		table_begin(out, "suspects", heads);
 	json_array_foreach(list, i, s)

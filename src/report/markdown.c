@@ -187,6 +187,7 @@ static void search(const json_t *found, struct str *out)
 static void suspects(const json_t *d, bool superseded, struct str *out)
 {
 	const json_t *a = json_object_get(d, "suspects"), *s;
+	struct str cause CLEANUP(str_release) = { 0 };
 	size_t i;
 
 	if (!d)
@@ -195,6 +196,8 @@ static void suspects(const json_t *d, bool superseded, struct str *out)
 				: "### Suspects\n\n");
 	md_in(out, "Symptom: ", json_str_or(d, "symptom", "unknown"), "; ");
 	md_in(out, "confidence: ", json_str_or(d, "confidence", "unknown"), "\n\n");
+	report_cause_line(d, &cause);
+	md_in(out, "", str_text(&cause), "\n\n");
 	json_array_foreach(a, i, s)
 	{
 		str_addf(out, "%zu. ", i + 1);

@@ -46,6 +46,10 @@ void report_junit(const json_t *report, struct str *out);
 /* The same cases as CTRF JSON (ctrf.io). */
 void report_ctrf(const json_t *report, struct str *out);
 
+/* The cause, its layer and who acts, and what brought it, of an attribution: "cause: BLAS, layer
+ * kernellib (owner: math library); trigger: blas". Never empty: undetermined is said. */
+void report_cause_line(const json_t *attribution, struct str *out);
+
 /* ---- what a search found, in words without markup -------------------------------------------- */
 
 /* Has it an answer, which counts for more than any suspicion? NULL: there was none. */

@@ -4,6 +4,26 @@
 
 #include <math.h>
 
+void report_cause_line(const json_t *d, struct str *out)
+{
+	const char *component = json_str_or(d, "component", NULL);
+	const char *layer = json_str_or(d, "layer", "undetermined");
+	const char *owner = json_str_or(d, "owner", NULL);
+
+	if (streq(layer, "none"))
+		str_add(out, "cause: nothing in the stack");
+	else if (streq(layer, "undetermined"))
+		str_addf(out, "cause: undetermined%s%s", component ? ", perhaps " : "",
+			 component ? component : "");
+	else
+		str_addf(out, "cause: %s, layer %s", component ? component : "not named", layer);
+	if (json_str_or(d, "second_layer", NULL))
+		str_addf(out, " with a part of layer %s", json_str_or(d, "second_layer", ""));
+	if (owner && !streq(owner, "none"))
+		str_addf(out, " (owner: %s)", owner);
+	str_addf(out, "; trigger: %s", json_str_or(d, "trigger", "unknown"));
+}
+
 bool report_search_leads(const json_t *search)
 {
 	const char *state = json_str_or(search, "state", "");

@@ -68,7 +68,12 @@ def test_a_start_that_fails_names_what_the_log_names():
     q.same_text('why')
     q.json('report', '--out', 'report.html')
     with open(q.path('report.html'), encoding='utf-8') as f:
-        tap.has(f.read(), 'commlib')
+        page = f.read()
+    _, md, _ = q.call('report', '--format', 'md', '--out', '-')
+    for text in (page, md.replace('\\', '')):     # trigger and cause apart, and all the rest
+        for part in ('layer commlib (owner: ', '; trigger: rccl', 'medium', 'Mind: ', 'Next: ',
+                     'completion with error 12'):
+            tap.has(text, part)
 
 
 def test_what_the_accepted_log_says_too_explains_nothing():

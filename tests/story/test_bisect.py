@@ -242,6 +242,9 @@ def test_a_pair_that_is_needed_together():
     v = q.json('bisect')
     tap.equal((v['answer']['kind'], v['answer']['components']), ('and', ['threads', 'flag']))
     stands(q, 'pair')
+    text = q.call('bisect', status=0)[1]
+    for words in ('threads itself: ', 'flag itself: ', 'each of the others: at most '):
+        tap.has(text, words)
     v = q.json('bisect', '--factorial', 'threads,flag', '--each', '2')
     f = v['factorial']
     tap.equal((v['state'], f['complete'], f['cells'][3]['new']),

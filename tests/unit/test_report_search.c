@@ -61,6 +61,38 @@ static void in_words(void)
 	}
 }
 
+/* Trigger and cause are two answers; what is not known is said. */
+static void the_cause(void)
+{
+	static const char *const cases[][2] = {
+		{ "{\"component\":\"BLAS\",\"layer\":\"kernellib\",\"owner\":\"me\","
+		  "\"trigger\":\"image\"}",
+		  "cause: BLAS, layer kernellib (owner: me); trigger: image" },
+		{ "{\"layer\":\"engine\",\"second_layer\":\"kernellib\"}",
+		  "cause: not named, layer engine with a part of layer kernellib; trigger: "
+		  "unknown" },
+		{ "{\"layer\":\"undetermined\",\"owner\":\"me\",\"trigger\":\"blas\"}",
+		  "cause: undetermined (owner: me); trigger: blas" },
+		{ "{\"layer\":\"none\",\"owner\":\"none\",\"trigger\":\"contract\"}",
+		  "cause: nothing in the stack; trigger: contract" },
+		{ "{}", "cause: undetermined; trigger: unknown" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_FREE char *text = xasprintf("{\"verdict\":{\"attribution\":%s}}", cases[i][0]);
+		AUTO_JSON json_t *v = value(cases[i][0]), *report = value(text);
+		struct str s CLEANUP(str_release) = { 0 };
+		struct str html CLEANUP(str_release) = { 0 }, md CLEANUP(str_release) = { 0 };
+
+		report_cause_line(v, &s);
+		CHECK_STR(str_text(&s), cases[i][1]);
+		report_html(report, &html);
+		report_markdown(report, &md);
+		CHECK(strstr(str_text(&html), cases[i][1]) != NULL);
+		CHECK(strstr(str_text(&md), "cause: ") != NULL);
+	}
+}
+
 static void both_ways(void)
 {
 	AUTO_JSON json_t *v = value(rows[0].search);
@@ -121,4 +153,4 @@ static void in_the_report(void)
 	}
 }
 
-TEST_MAIN(TEST(in_words), TEST(both_ways), TEST(a_full_plan), TEST(in_the_report))
+TEST_MAIN(TEST(in_words), TEST(the_cause), TEST(both_ways), TEST(a_full_plan), TEST(in_the_report))
