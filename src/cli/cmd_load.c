@@ -88,6 +88,12 @@ static const struct opt options[] = {
 	    .max = 1000, .help = "starts so many clients and merges what they measured"),
 	OPT(load_opts, launcher, .name = "launcher", .arg = "COMMAND", .type = OPT_TEXT,
 	    .help = "starts each of them, such as 'ssh node{shard}'"),
+	OPT(load_opts, lead_ns, .name = "lead", .arg = "TIME", .type = OPT_TIME, .min = 0,
+	    .max = 3600 * NS_PER_S,
+	    .help = "until they all begin at once: to be started, warmed up (0.5 s, 10 s with a "
+		    "launcher, and --warmup)"),
+	OPT(load_opts, start_at, .name = "start-at", .arg = "TIME", .type = OPT_TEXT,
+	    .help = "begins to measure then (UTC, or ms since 1970)"),
 	OPT(load_opts, merge, .name = "merge", .arg = "FILE", .type = OPT_LIST,
 	    .help = "no run: raw samples of several clients as one result"),
 	OPT(load_opts, ca, .name = "ca", .arg = "FILE", .type = OPT_TEXT,

@@ -2,6 +2,7 @@
 /* From options to a configuration. */
 #include "cli/load_parts.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/file.h"
 
@@ -153,6 +154,23 @@ static int read_shard(const char *text, struct load_conf *c, struct err *err)
 	return 0;
 }
 
+/* "2026-12-01T10:04:00.000Z", or ms since 1970 */
+static int read_start(const char *text, int64_t *ret, struct err *err)
+{
+	int64_t now = clock_wall_ms();
+
+	if (!text)
+		return 0;
+	if (!time_utc_parse(text, ret) && !sv_to_i64(sv_of(text), 1, INT64_MAX / NS_PER_MS, ret))
+		return bail(err, ERR_USAGE,
+			    "--start-at: '%s' is neither like '2026-12-01T10:04:00.000Z' nor ms "
+			    "since 1970",
+			    text);
+	if (*ret > now + 24 * 3600 * INT64_C(1000))
+		return bail(err, ERR_USAGE, "--start-at: '%s' is more than a day ahead", text);
+	return 0;
+}
+
 int load_make_conf(const struct cli *cli, const struct load_opts *o, struct load_owned *own,
 		   struct load_conf *c, struct err *err)
 {
@@ -183,6 +201,7 @@ int load_make_conf(const struct cli *cli, const struct load_opts *o, struct load
 	c->server_metrics = streq(o->server_metrics, "off") ? NULL : o->server_metrics;
 	TRY(read_tolerance(o->tolerance, &c->golden_tolerance, err));
 	TRY(read_shard(o->shard, c, err));
+	TRY(read_start(o->start_at, &c->start_at_ms, err));
 	c->tls_ca = o->ca;
 	c->tls_insecure = o->insecure;
 	c->cancel = &cli_cancel;

@@ -12,11 +12,11 @@ void load_import_text(const json_t *v, struct str *out);
 struct load_opts {
 	const char *model, *key_env, *prompts, *prompt, *golden, *save_golden, *rate, *rate_to,
 		*burstiness, *trace, *temperature, *ca, *raw, *replay, *import, *vllm_json, *share,
-		*proxy, *server_metrics, *tolerance, *shard, *synthetic, *launcher;
+		*proxy, *server_metrics, *tolerance, *shard, *synthetic, *launcher, *start_at;
 	struct strs stages, objectives, merge;
 	int endpoint, arrival, engine, progress;
 	int64_t for_ns, requests, warmup_ns, warmup_requests, timeout_ns, seed, concurrency,
-		max_in_flight, max_tokens, loops, client_lag_ns, shards;
+		max_in_flight, max_tokens, loops, client_lag_ns, shards, lead_ns;
 	bool ignore_eos, usage_every, no_stream, no_keep_alive, shuffle, insecure, search;
 };
 

@@ -40,8 +40,8 @@ int load_merge_files(const struct strs *paths, struct load_result *ret, struct e
 /* Our own arguments, less what is for the merged result alone. */
 static int own_args(struct strs *ret, struct err *err)
 {
-	static const char *const drop[] = { "--shards",    "--launcher", "--raw", "--save-golden",
-					    "--vllm-json", "--progress", NULL };
+	static const char *const drop[] = { "--shards",    "--launcher", "--raw",  "--save-golden",
+					    "--vllm-json", "--progress", "--lead", NULL };
 	AUTO_FREE char *text = NULL;
 	char exe[4096];
 	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -102,9 +102,20 @@ static void clients_release(struct clients *c)
 	free(c->v);
 }
 
+/* All begin at one moment: when the slowest has been started and warmed up, as it looks. */
+static int64_t start_of(const struct load_opts *o)
+{
+	int64_t lead = o->lead_ns ? o->lead_ns
+				  : (o->launcher ? 10 * NS_PER_S : NS_PER_S / 2) + o->warmup_ns;
+
+	return clock_wall_ms() + lead / NS_PER_MS;
+}
+
 static int start_all(const struct load_opts *o, const struct strs *own, const char *dir,
 		     struct clients *c, struct err *err)
 {
+	int64_t at = start_of(o);
+
 	for (; c->n < (size_t)o->shards; c->n++) {
 		struct strs argv CLEANUP(strs_release) = { 0 };
 		struct proc_spec spec = { .limit_ns = 0 };
@@ -114,6 +125,8 @@ static int start_all(const struct load_opts *o, const struct strs *own, const ch
 			strs_add(&argv, own->v[i]);
 		strs_addf(&argv, "--shard=%zu/%lld", c->n, (long long)o->shards);
 		strs_addf(&argv, "--raw=%s/%zu", dir, c->n);
+		if (!o->start_at)
+			strs_addf(&argv, "--start-at=%lld", (long long)at);
 		strs_add(&argv, "--progress=none");
 		spec.argv = (const char *const *)argv.v;
 		TRY(proc_start(&spec, &c->v[c->n], err));

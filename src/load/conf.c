@@ -220,11 +220,9 @@ int load_conf_check(const struct load_conf *c, struct err *err)
 		return bail(err, ERR_RANGE, "the %s endpoint needs prompts",
 			    load_endpoint_name(c->endpoint));
 	for (size_t i = 0; c->prompts && i < c->prompts->n; i++)
-		if (c->prompts->v[i].then.n &&
-		    (c->endpoint != LOAD_CHAT || c->arrival == LOAD_CLOSED))
+		if (c->prompts->v[i].then.n && c->endpoint != LOAD_CHAT)
 			return bail(err, ERR_RANGE,
-				    "prompt '%s' has 'then': conversations need the chat endpoint "
-				    "and an open loop",
+				    "prompt '%s' has 'then': conversations need the chat endpoint",
 				    c->prompts->v[i].id);
 	TRY(check_arrivals(c, err));
 	if (c->duration_ns < 0 || c->warmup_ns < 0)

@@ -190,6 +190,9 @@ struct load_conf {
 	 * server
 	 * shares with us. 0: only the built-in limits, which are strict. Recorded in the result */
 	int64_t client_lag_ns;
+	/* UTC ms since 1970 when the measured part begins, for clients that begin together; a
+	 * moment that is past begins at once, and says how late. 0: when it is ready. */
+	int64_t start_at_ms;
 	unsigned max_in_flight; /* 0: no cap. Waiting for a place counts in every latency, and apart
 				   as client_queue */
 	const struct load_objective *objectives; /* borrowed */
@@ -383,8 +386,10 @@ struct load_result {
 	size_t n_stages;
 	/* what happened */
 	bool interrupted;
-	int64_t t0, wall_ms; /* CLOCK_MONOTONIC ns, and UTC ms since 1970, at the start */
-	struct load_req *v;  /* in order of schedule */
+	int64_t t0, wall_ms;   /* CLOCK_MONOTONIC ns, and UTC ms since 1970, at the start */
+	int64_t start_at_ms;   /* as load_conf asked; 0: at once */
+	int64_t start_late_ns; /* after that moment; warming up and connecting took too long */
+	struct load_req *v;    /* in order of schedule */
 	size_t n;
 	struct load_event *events;
 	size_t n_events;

@@ -195,11 +195,12 @@ static void begin_record(struct loop *l, uint32_t i, int64_t scheduled, int64_t 
 	r->asked = p->wires->v[r->prompt].asked;
 }
 
-static void begin(struct loop *l, uint32_t i, int64_t scheduled, int64_t now)
+/* i: its record; place: that of its prompt, the same in an open loop. */
+static void begin(struct loop *l, uint32_t i, uint32_t place, int64_t scheduled, int64_t now)
 {
 	struct load_req *r = &l->phase->records[i];
 
-	begin_record(l, i, scheduled, now, r);
+	begin_record(l, place, scheduled, now, r);
 	integrate(l, now);
 	l->in_flight++;
 	live_add(&l->live.started, 1);
@@ -285,7 +286,8 @@ static void begin_due(struct loop *l)
 		/* Only what nothing but us held up says how punctual we are. */
 		if (l->share == 0 || !waited)
 			hist_add(&l->lag, now - at);
-		begin(l, (uint32_t)nth(l, l->head++), at, now);
+		begin(l, (uint32_t)nth(l, l->head), (uint32_t)nth(l, l->head), at, now);
+		l->head++;
 		now = l->now = clock_ns();
 	}
 }
@@ -314,20 +316,53 @@ void loop_follow(struct loop *l, uint32_t req, const struct load_req *rec, struc
 	l->follow_last = f;
 }
 
+static struct follow *take_follow(struct loop *l)
+{
+	struct follow *f = l->follow;
+
+	l->follow = f->next;
+	if (!l->follow)
+		l->follow_last = NULL;
+	f->next = NULL;
+	return f;
+}
+
+static void drop_follows(struct loop *l)
+{
+	while (l->follow)
+		follow_free(take_follow(l));
+}
+
+/* A later turn's record: behind all the first ones, or in a closed loop the next. False: the count
+ * has ended the run. */
+static bool record_of(struct loop *l, const struct follow *f, size_t *ret)
+{
+	struct phase *p = l->phase;
+
+	*ret = p->closed ? __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED)
+			 : f->first + (size_t)f->turn * p->plan->n;
+	return *ret < p->limit;
+}
+
 /* Later turns have waited for an answer already: they go before new conversations. */
 static void begin_follows(struct loop *l)
 {
 	while (l->follow && has_room(l) && !stopped(l)) {
-		struct follow *f = l->follow;
-		size_t i = f->first + (size_t)f->turn * l->phase->plan->n;
-		struct load_req *r = &l->phase->records[i];
+		struct follow *f = take_follow(l);
+		struct load_req *r;
+		uint32_t prompt;
+		size_t i;
 
-		l->follow = f->next;
-		if (!l->follow)
-			l->follow_last = NULL;
-		f->next = NULL;
+		if (!record_of(l, f, &i)) {
+			follow_free(f);
+			continue;
+		}
+		r = &l->phase->records[i];
+		prompt = l->phase->records[f->first].prompt;
 		l->now = clock_ns();
 		begin_record(l, f->first, f->scheduled, l->now, r);
+		r->prompt = prompt;
+		r->asked = l->phase->wires->v[prompt].asked;
 		r->turn = f->turn;
 		integrate(l, l->now);
 		l->in_flight++;
@@ -338,27 +373,22 @@ static void begin_follows(struct loop *l)
 	}
 }
 
-static void drop_follows(struct loop *l)
-{
-	while (l->follow) {
-		struct follow *f = l->follow;
-
-		l->follow = f->next;
-		follow_free(f);
-	}
-	l->follow_last = NULL;
-}
-
 static void begin_closed(struct loop *l)
 {
 	l->now = clock_ns();
+	if (!closed_open(l))
+		drop_follows(l); /* the time is over */
+	begin_follows(l);
 	while (!stopped(l) && l->now >= l->phase->t0 && l->in_flight < l->share && closed_open(l)) {
-		uint64_t i = __atomic_fetch_add(&l->phase->next, 1, __ATOMIC_RELAXED);
+		uint64_t i = __atomic_fetch_add(&l->phase->next, 1, __ATOMIC_RELAXED), place;
 
 		if (i >= l->phase->limit)
 			return;
 		live_add(&l->live.scheduled, 1);
-		begin(l, (uint32_t)i, l->now, l->now);
+		/* With later turns conversations are fewer than records. */
+		place = l->phase->turns ? __atomic_fetch_add(&l->phase->talks, 1, __ATOMIC_RELAXED)
+					: i;
+		begin(l, (uint32_t)i, (uint32_t)place, l->now, l->now);
 		l->now = clock_ns();
 	}
 }

@@ -69,6 +69,7 @@ struct phase {
 	struct load_req *records;
 	size_t limit;      /* records there is room for */
 	uint64_t next;     /* closed loop: the next record (atomic) */
+	uint64_t talks;    /* the same with later turns: the next conversation (atomic) */
 	int64_t t0, until; /* until: closed loop begins none from here on; 0: the count ends it */
 	unsigned concurrency; /* closed loop, over all loops */
 	unsigned turns;       /* most of any prompt; 0: later turns are not sent (warm-up) */

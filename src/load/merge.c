@@ -143,6 +143,30 @@ static void add_audit(const struct load_audit *from, size_t i, struct load_audit
 	to->out_of_sockets |= from->out_of_sockets;
 }
 
+/*
+ * Parts of one schedule are one load only when they begin together: by a hundredth of its length,
+ * 100 ms at least. Clients whose clocks differ more than that can't be told from late ones.
+ */
+static void judge_starts(const struct load_result *v, size_t n, struct load_result *ret)
+{
+	struct load_audit *a = &ret->audit;
+	int64_t bound = MAX(100 * NS_PER_MS, ret->client_lag_ns);
+
+	for (size_t i = 0; i < n; i++)
+		bound = MAX(bound, v[i].audit.wall_ns / 100);
+	for (size_t i = 0; v[0].shards && i < n; i++) {
+		int64_t after = (v[i].wall_ms - ret->wall_ms) * NS_PER_MS;
+		size_t at = strlen(a->reasons);
+
+		if (after <= bound)
+			continue;
+		a->client_limited = true;
+		(void)snprintf(a->reasons + at, sizeof(a->reasons) - at,
+			       "%sclient %zu began %.1f s after the first one", at ? "; " : "", i,
+			       (double)after / 1e9);
+	}
+}
+
 /* A prompt that another client sent as well is repeated all the same. */
 static uint64_t repeated(const struct load_result *v, size_t n, const struct load_result *all)
 {
@@ -209,6 +233,7 @@ static void describe(const struct load_result *v, size_t n, struct load_result *
 	for (size_t i = 0; i < ret->n_prompt_ids; i++)
 		ret->prompt_ids[i] = xstrdup(v[0].prompt_ids[i]);
 	ret->wall_ms = v[0].wall_ms;
+	ret->start_at_ms = v[0].start_at_ms;
 	for (size_t i = 0; i < n; i++) {
 		ret->wall_ms = MIN(ret->wall_ms, v[i].wall_ms);
 		/* Parts of one schedule have its rate; separate schedules add up. */
@@ -223,6 +248,9 @@ static void describe(const struct load_result *v, size_t n, struct load_result *
 		ret->n_warmup += v[i].n_warmup;
 		ret->n_warmup_ok += v[i].n_warmup_ok;
 		ret->attempts += v[i].attempts;
+		ret->start_late_ns = MAX(ret->start_late_ns, v[i].start_late_ns);
+		if (ret->start_at_ms != v[i].start_at_ms)
+			ret->start_at_ms = 0; /* not begun together */
 	}
 }
 
@@ -269,6 +297,7 @@ int load_merge(const struct load_result *v, size_t n, struct load_result *ret, s
 		}
 	}
 	qsort(r.v, r.n, sizeof(*r.v), by_schedule);
+	judge_starts(v, n, &r);
 	r.peak = requests_peak(&r);
 	r.repeated_prompts = repeated(v, n, &r);
 	*ret = r;

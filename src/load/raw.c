@@ -49,6 +49,8 @@ static const struct field result_fields[] = {
 	R(interrupted, F_BOOL),
 	R(t0, F_I64),
 	R(wall_ms, F_I64),
+	R(start_at_ms, F_I64),
+	R(start_late_ns, F_I64),
 	R(n_warmup, F_U64),
 	R(n_warmup_ok, F_U64),
 	R(repeated_prompts, F_U64),

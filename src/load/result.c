@@ -265,6 +265,10 @@ json_t *load_result_to_json(const struct load_result *r)
 
 	json_put_str(o, "schema", "twice.load/1");
 	json_put_int(o, "started_at_ms", r->wall_ms);
+	if (r->start_at_ms) {
+		json_put_int(o, "start_asked_at_ms", r->start_at_ms);
+		json_put_int(o, "start_late_ns", r->start_late_ns);
+	}
 	json_put_bool(o, "interrupted", r->interrupted);
 	json_put(o, "conf", conf_json(r));
 	json_put(o, "metrics", metrics_json(r));

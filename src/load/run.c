@@ -251,7 +251,8 @@ static int run_phase(struct runner *r, struct phase *ph, struct err *err)
 	ph->done_fd = r->done_fd;
 	for (unsigned i = 0; i < r->n_loops; i++)
 		loop_prepare(&r->loops[i], ph);
-	ph->t0 = clock_ns() + START_IN_NS;
+	if (!ph->t0)
+		ph->t0 = clock_ns() + START_IN_NS;
 	if (ph->until)
 		ph->until += ph->t0;
 	/* Signals are the calling thread's business. */
@@ -359,11 +360,29 @@ static uint64_t repeated(const struct runner *r, const struct load_result *warm,
 	return count;
 }
 
+/* Where the measured part begins: at once, or when it was agreed on with others. */
+static void begin_together(const struct load_conf *c, struct phase *ph, struct load_result *res)
+{
+	int64_t now = clock_ns(), wall = clock_wall_ms();
+	int64_t at = now + (c->start_at_ms - wall) * NS_PER_MS;
+
+	ph->t0 = now + START_IN_NS;
+	res->wall_ms = wall;
+	res->start_at_ms = c->start_at_ms;
+	if (!c->start_at_ms)
+		return;
+	res->start_late_ns = MAX(ph->t0 - at, INT64_C(0));
+	ph->t0 = MAX(ph->t0, at);
+	res->wall_ms = wall + (ph->t0 - now) / NS_PER_MS;
+}
+
 static int measure(struct runner *r, struct load_result *res, struct err *err)
 {
 	const struct load_conf *c = r->conf;
 	struct scraper *scraper CLEANUP(scraper_freep) = NULL;
 	AUTO_FREE const char **wants = golden_wanted(c);
+	const char *key;
+	size_t n;
 	struct phase ph = phase_of(r, &r->plan);
 
 	ph.wants = wants;
@@ -373,13 +392,15 @@ static int measure(struct runner *r, struct load_result *res, struct err *err)
 	ph.closed = c->arrival == LOAD_CLOSED;
 	ph.concurrency = c->concurrency;
 	ph.until = ph.closed ? c->duration_ns : 0;
-	/* Later turns lie behind all the first ones. */
-	if (ph.turns && r->plan.n > PLAN_LIMIT / ph.turns)
+	/* Later turns lie behind all the first ones; in a closed loop they are requests as any. */
+	n = ph.turns && !ph.closed ? ph.turns : 1;
+	if (r->plan.n > PLAN_LIMIT / n)
 		return bail(err, ERR_LIMIT, "a run of more than %zu requests", PLAN_LIMIT);
-	TRY(records_make(r, ph.turns ? r->plan.n * ph.turns : r->plan.n, &ph.limit, err));
+	TRY(records_make(r, r->plan.n * n, &ph.limit, err));
 	ph.records = r->records;
-	TRY(scraper_start(c, &r->target, &res->server, &scraper, err));
-	res->wall_ms = clock_wall_ms();
+	TRY(get_key(c, &key, err));
+	TRY(scraper_start(c, &r->target, key, &res->server, &scraper, err));
+	begin_together(c, &ph, res);
 	TRY(run_phase(r, &ph, err));
 	scraper_stop(scraper);
 	for (unsigned i = 0; i < r->n_loops; i++)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "load/loop.h"
 
 #include <errno.h>
 #include <math.h>
@@ -148,52 +149,94 @@ size_t load_server_read(struct sv text, double ret[LOAD_SERVER_N], char kind[16]
 
 /* ---- fetching -------------------------------------------------------------------------------- */
 
-static bool send_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t got = send(fd, p, n, MSG_NOSIGNAL);
+struct scraper {
+	struct target target;
+	SSL_CTX *ctx; /* NULL: plain */
+	char *key;    /* sent to the target itself only; NULL: none */
+	struct load_server *to;
+	int stop_fd;
+	pthread_t thread;
+	bool running;
+};
 
-		if (got <= 0)
-			return false;
-		p += got;
-		n -= (size_t)got;
-	}
-	return true;
-}
+/* One connection to the page, and until when it may take. */
+struct page_conn {
+	int fd;
+	struct tls *tls;
+	int64_t end;
+};
 
 /* False: nothing to read before the end of the wait. */
-static bool readable(int fd, int64_t end)
+static bool readable(const struct page_conn *c)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int64_t left = end - clock_ns();
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+	int64_t left = c->end - clock_ns();
 
 	return left > 0 && poll(&p, 1, (int)(left / NS_PER_MS) + 1) > 0;
 }
 
-/* One whole answer over a connection of its own, by our own strict reader. The wait is for all of
- * it: a page without an end must hold up neither the run nor its interruption. */
-static bool fetch(const struct target *t, struct str *body)
+static bool shake_hands(const struct page_conn *c)
 {
-	int fd CLEANUP(closep) = socket(t->addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int rc;
+
+	while ((rc = tls_handshake(c->tls)) == 0)
+		if (!readable(c))
+			return false;
+	return rc > 0;
+}
+
+static bool send_all(const struct page_conn *c, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t got = c->tls ? tls_send(c->tls, p, n) : send(c->fd, p, n, MSG_NOSIGNAL);
+
+		if (got <= 0 && !(got < 0 && c->tls && errno == EAGAIN && readable(c)))
+			return false;
+		p += MAX(got, 0);
+		n -= (size_t)MAX(got, 0);
+	}
+	return true;
+}
+
+/* 0: the end; -1: an error, or the wait is over. */
+static ssize_t receive(const struct page_conn *c, char *buf, size_t room)
+{
+	struct iovec v = { buf, room };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (!c->tls)
+		return readable(c) ? recv(c->fd, buf, room, 0) : -1;
+	while ((n = tls_recv(c->tls, &m)) < 0 && errno == EAGAIN)
+		if (!readable(c))
+			return -1;
+	return n;
+}
+
+static bool open_page(const struct scraper *s, struct page_conn *c)
+{
 	const struct timeval wait = { .tv_sec = WAIT_S };
-	AUTO_FREE char *ask = xasprintf("GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: twice\r\n"
-					"Accept: text/plain\r\nConnection: close\r\n\r\n",
-					t->path, t->authority);
+
+	if (c->fd < 0 || setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0 ||
+	    setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
+	    connect(c->fd, (const struct sockaddr *)&s->target.addr, s->target.addr_len) < 0)
+		return false;
+	if (!s->ctx)
+		return true;
+	c->tls = tls_new(s->ctx, c->fd, s->target.host);
+	return c->tls && shake_hands(c);
+}
+
+static bool read_page(const struct page_conn *c, struct str *body)
+{
 	AUTO_FREE char *buf = xmalloc(64 * KIB);
 	struct lbuf_pool pool = { 0 };
 	struct http h;
 	bool ended = false, good = false;
-	int64_t end = clock_ns() + WAIT_S * NS_PER_S;
 
-	str_init(body, PAGE_LIMIT);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
-	    connect(fd, (const struct sockaddr *)&t->addr, t->addr_len) < 0 ||
-	    !send_all(fd, ask, strlen(ask)))
-		return false;
 	http_init(&h, &pool);
-	while (!ended && !body->over && readable(fd, end)) {
-		ssize_t n = recv(fd, buf, 64 * KIB, 0);
+	while (!ended && !body->over) {
+		ssize_t n = receive(c, buf, 64 * KIB);
 		struct sv in = { buf, n > 0 ? (size_t)n : 0 }, part;
 		enum http_ev ev;
 
@@ -214,15 +257,29 @@ static bool fetch(const struct target *t, struct str *body)
 	return good;
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/* One whole answer over a connection of its own, by our own strict reader. The wait is for all of
+ * it: a page without an end must hold up neither the run nor its interruption. */
+static bool fetch(const struct scraper *s, struct str *body)
+{
+	const struct target *t = &s->target;
+	struct page_conn c = { .fd = socket(t->addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0),
+			       .end = clock_ns() + WAIT_S * NS_PER_S };
+	AUTO_FREE char *ask =
+		xasprintf("GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: twice\r\n"
+			  "Accept: text/plain\r\n%s%s%sConnection: close\r\n\r\n",
+			  t->path, t->authority, s->key ? "Authorization: Bearer " : "",
+			  s->key ? s->key : "", s->key ? "\r\n" : "");
+	bool good;
 
-struct scraper {
-	struct target target;
-	struct load_server *to;
-	int stop_fd;
-	pthread_t thread;
-	bool running;
-};
+	str_init(body, PAGE_LIMIT);
+	good = open_page(s, &c) && send_all(&c, ask, strlen(ask)) && read_page(&c, body);
+	explicit_bzero(ask, strlen(ask));
+	tls_free(c.tls);
+	closep(&c.fd);
+	return good;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static bool scrape(struct scraper *s)
 {
@@ -230,7 +287,7 @@ static bool scrape(struct scraper *s)
 	struct load_server_sample x = { .at = clock_ns() };
 	char kind[16];
 
-	if (!fetch(&s->target, &body) || !load_server_read(sv_str(&body), x.v, kind)) {
+	if (!fetch(s, &body) || !load_server_read(sv_str(&body), x.v, kind)) {
 		s->to->missed++;
 		return false;
 	}
@@ -252,21 +309,40 @@ static void *scraper_thread(void *arg)
 	}
 }
 
-/* Beside the target, unless another place is named. */
+/* "http+unix://%2Frun%2Fserver.sock/metrics" */
+static char *beside_socket(const struct target *t)
+{
+	struct str s CLEANUP(str_release) = { 0 };
+
+	str_add(&s, "http+unix://");
+	for (const char *p = t->host; *p; p++)
+		str_addf(&s, "%%%02X", (unsigned)(unsigned char)*p);
+	str_add(&s, "/metrics");
+	return str_steal(&s);
+}
+
+/* Beside the target, unless another place is named. Through a proxy nothing is looked for. */
 static int find_page(const struct load_conf *c, const struct target *t, struct target *ret,
 		     bool *ret_none, struct err *err)
 {
 	AUTO_FREE char *beside = NULL;
 
-	*ret_none = streq(c->server_metrics, "auto") && (t->tls || t->unix_socket || c->proxy);
+	*ret_none = streq(c->server_metrics, "auto") && c->proxy;
 	if (*ret_none)
 		return 0;
 	if (streq(c->server_metrics, "auto"))
-		beside = xasprintf("http://%s/metrics", t->authority);
+		beside = t->unix_socket ? beside_socket(t)
+					: xasprintf("%s://%s/metrics", t->tls ? "https" : "http",
+						    t->authority);
 	TRY(target_parse(beside ? beside : c->server_metrics, LOAD_PLAIN, ret, err));
-	if (ret->tls || ret->unix_socket)
-		return bail(err, ERR_UNSUPPORTED, "the server's metrics are read over plain HTTP");
 	return target_resolve(ret, err);
+}
+
+/* The key is the target's: no other host and no other port sees it. */
+static bool same_place(const struct target *a, const struct target *b)
+{
+	return a->tls == b->tls && a->unix_socket == b->unix_socket && a->port == b->port &&
+	       streq(a->host, b->host);
 }
 
 void scraper_free(struct scraper *s)
@@ -276,11 +352,15 @@ void scraper_free(struct scraper *s)
 	scraper_stop(s);
 	closep(&s->stop_fd);
 	target_release(&s->target);
+	SSL_CTX_free(s->ctx);
+	if (s->key)
+		explicit_bzero(s->key, strlen(s->key));
+	free(s->key);
 	free(s);
 }
 
-int scraper_start(const struct load_conf *c, const struct target *t, struct load_server *to,
-		  struct scraper **ret, struct err *err)
+int scraper_start(const struct load_conf *c, const struct target *t, const char *key,
+		  struct load_server *to, struct scraper **ret, struct err *err)
 {
 	struct scraper *s;
 	struct target page CLEANUP(target_release) = { 0 };
@@ -296,7 +376,13 @@ int scraper_start(const struct load_conf *c, const struct target *t, struct load
 	s->target = page;
 	page = (struct target){ 0 };
 	s->to = to;
+	s->key = same_place(&s->target, t) ? xstrdup(key) : NULL;
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->ctx = s->target.tls ? tls_context(c, err) : NULL;
+	if (s->target.tls && !s->ctx) {
+		scraper_free(s);
+		return -(int)err->code;
+	}
 	if (s->stop_fd < 0 || !scrape(s)) {
 		bool asked = !streq(c->server_metrics, "auto");
 

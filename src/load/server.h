@@ -11,9 +11,10 @@
 size_t load_server_read(struct sv text, double ret[LOAD_SERVER_N], char kind[16]);
 
 struct scraper;
-/* *ret NULL: nothing offered, or not wanted. `to` is filled until scraper_stop. */
-int scraper_start(const struct load_conf *c, const struct target *t, struct load_server *to,
-		  struct scraper **ret, struct err *err) MUST_USE;
+/* *ret NULL: nothing offered, or not wanted. `to` is filled until scraper_stop. TLS as the run has
+ * it; key: sent when the page is the target's own, NULL: none. */
+int scraper_start(const struct load_conf *c, const struct target *t, const char *key,
+		  struct load_server *to, struct scraper **ret, struct err *err) MUST_USE;
 void scraper_stop(struct scraper *s); /* reads once more; NULL is fine */
 void scraper_free(struct scraper *s);
 static inline void scraper_freep(struct scraper **s)

@@ -306,6 +306,12 @@ static void shards_are_merged_exactly(void)
 	CHECK_INT(metric(r.v, "requests.ok"), 60 * COUNTED);
 	CHECK_INT(fake_truth(&f, "requests"), 60);
 	CHECK_INT(json_int_or(r.v, "attempts", 0), 60);
+	/* They began together, and in time. */
+	CHECK(json_int_or(r.v, "start_asked_at_ms", 0) > 1000000);
+	CHECK_TIME((double)json_int_or(r.v, "start_late_ns", -1) / 1e6, 0, 0);
+	CHECK_TIME((double)(json_int_or(r.v, "started_at_ms", 0) -
+			    json_int_or(r.v, "start_asked_at_ms", 0)),
+		   -1, 1);
 	for (int i = 0; i < 3; i++) {
 		struct run one;
 
@@ -336,9 +342,37 @@ static void shards_are_merged_exactly(void)
 	CHECK(r.status > 2);
 	done(&r);
 	RUN(&r, "--prompt", "hi", "--requests", "4", "--shards", "2", "--launcher",
-	    "env SHARD={shard}", "--rate", "50", "--client-lag", "5s", url_of(&f));
+	    "env SHARD={shard}", "--lead", "400ms", "--rate", "50", "--client-lag", "5s",
+	    url_of(&f));
 	CHECK_INT(metric(r.v, "requests.ok"), 4 * COUNTED);
 	done(&r);
+	fake_stop(&f);
+}
+
+static void what_is_to_begin_later_does(void)
+{
+	static const char *const wrong[] = { "soon", "-5", "99999999999999",
+					     "2026-13-01T10:04:00.000Z" };
+	struct fake f = fake_start("n=2,ttft=5ms,itl=1ms", NULL);
+	int64_t when = clock_wall_ms() + 700;
+	AUTO_FREE char *at = xasprintf("%lld", (long long)when);
+	AUTO_FREE char *utc = time_utc(clock_wall_ms() - 5000);
+	struct run r;
+
+	RUN(&r, "--prompt", "hi", "--rate", "50", "--requests", "3", "--start-at", at, url_of(&f));
+	CHECK(clock_wall_ms() >= when);
+	CHECK_TIME((double)(json_int_or(r.v, "started_at_ms", 0) - when), 0, 20);
+	done(&r);
+	RUN(&r, "--prompt", "hi", "--rate", "50", "--requests", "3", "--start-at", utc, url_of(&f));
+	CHECK(json_int_or(r.v, "start_late_ns", 0) >= 4999 * NS_PER_MS);
+	CHECK_INT(metric(r.v, "requests.ok"), 3 * COUNTED);
+	done(&r);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		RUN(&r, "--prompt", "hi", "--requests", "1", "--start-at", wrong[i], url_of(&f));
+		CHECK_INT(r.status, 64);
+		CHECK_HAS(r.text, "--start-at");
+		done(&r);
+	}
 	fake_stop(&f);
 }
 
@@ -508,5 +542,6 @@ TEST_MAIN(TEST(a_replay_gives_the_same_numbers), TEST(a_file_like_vllms_says_the
 	  TEST(ctrl_c_gives_what_there_is_marked_so), TEST(progress_is_an_object_a_line),
 	  TEST(a_client_that_stood_still_is_the_limit), TEST(an_open_loop_has_no_cap_of_its_own),
 	  TEST(a_search_ends_at_the_capacity), TEST(shards_are_merged_exactly),
-	  TEST(requests_go_through_a_proxys_tunnel), TEST(the_servers_counters_stand_beside_ours),
+	  TEST(what_is_to_begin_later_does), TEST(requests_go_through_a_proxys_tunnel),
+	  TEST(the_servers_counters_stand_beside_ours),
 	  TEST(a_page_without_an_end_holds_nothing_up), TEST(says_where_an_answer_begins_to_differ))

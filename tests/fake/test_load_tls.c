@@ -160,6 +160,106 @@ static void failures_are_told_apart_inside_tls(void)
 	}
 }
 
+/* ---- the server's own metrics ---------------------------------------------------------------- */
+
+static void counted_the_same(const struct bench *b)
+{
+	CHECK(b->res.server.n >= 2);
+	CHECK_STR(b->res.server.kind, "vllm");
+	CHECK_NEAR(load_server_total(&b->res.server, LOAD_SERVER_OUTPUT_TOKENS),
+		   (double)b->res.audit.events, 0.5);
+}
+
+static void its_metrics_are_read_over_tls_by_the_same_key(void)
+{
+	const char *more[] = { "--tls", cert_path, key_path, "--key", "s3cret", NULL };
+	struct bench b;
+	struct fake f;
+
+	cert_make(test_dir(), "IP:127.0.0.1", cert_path, key_path);
+	f = fake_start("n=4,ttft=5ms,itl=1ms", more);
+	bench_init(&b, &f);
+	snprintf(b.url, sizeof(b.url), "https://127.0.0.1:%d", f.port);
+	b.conf.tls_ca = cert_path;
+	b.conf.server_metrics = "auto";
+	CHECK_INT(setenv("LOAD_TEST_KEY", "s3cret", 1), 0);
+	b.conf.key_env = "LOAD_TEST_KEY";
+	bench_run(&b);
+	all_ok(&b);
+	counted_the_same(&b);
+	bench_done(&b);
+	/* Without the key there is no page: that is no error, nobody asked for one. */
+	bench_init(&b, &f);
+	snprintf(b.url, sizeof(b.url), "https://127.0.0.1:%d", f.port);
+	b.conf.tls_ca = cert_path;
+	b.conf.server_metrics = "auto";
+	bench_run(&b);
+	all_ok(&b);
+	CHECK_INT(b.res.server.n, 0);
+	bench_done(&b);
+	fake_stop(&f);
+}
+
+static void no_page(struct bench *b, const char *url)
+{
+	struct err err = ERR_INIT;
+
+	b->conf.server_metrics = url;
+	CHECK(load_run(&b->conf, &b->res, &err) < 0);
+	CHECK_HAS(err.msg, "no metrics known here");
+}
+
+static void a_page_elsewhere_gets_no_key_and_is_not_trusted_blindly(void)
+{
+	const char *keyed[] = { "--key", "s3cret", NULL };
+	const char *other[] = { "--tls", cert_path, key_path, NULL };
+	struct fake f, page;
+	struct bench b;
+	char url[128];
+
+	cert_make(test_dir(), "DNS:elsewhere", cert_path, key_path);
+	f = fake_start("n=2,ttft=5ms,itl=1ms", NULL);
+	page = fake_start("", keyed);
+	CHECK_INT(setenv("LOAD_TEST_KEY", "s3cret", 1), 0);
+	bench_init(&b, &f);
+	b.conf.key_env = "LOAD_TEST_KEY";
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/metrics", page.port);
+	no_page(&b, url);
+	fake_stop(&page);
+	page = fake_start("", other);
+	snprintf(url, sizeof(url), "https://127.0.0.1:%d/metrics", page.port);
+	no_page(&b, url);
+	bench_done(&b);
+	fake_stop(&page);
+	fake_stop(&f);
+}
+
+static void metrics_behind_a_unix_socket(void)
+{
+	char path[128];
+	const char *more[] = { "--unix", path, NULL };
+	struct str url CLEANUP(str_release) = { 0 };
+	struct fake f;
+	struct bench b;
+
+	snprintf(path, sizeof(path), "%s/m.sock", test_dir());
+	f = fake_start("n=3,ttft=5ms,itl=1ms", more);
+	bench_init(&b, &f);
+	str_add(&url, "http+unix://");
+	for (const char *p = path; *p; p++)
+		str_addf(&url, *p == '/' ? "%%2F" : "%c", *p);
+	b.conf.url = str_text(&url);
+	b.conf.server_metrics = "auto";
+	bench_run(&b);
+	all_ok(&b);
+	counted_the_same(&b);
+	bench_done(&b);
+	fake_stop(&f);
+}
+
 TEST_MAIN(TEST(streams_with_stamps_over_tls), TEST(keeps_the_handshake_apart),
 	  TEST(one_handshake_serves_many_requests), TEST(refuses_whom_it_cannot_trust),
-	  TEST(trusts_by_name), TEST(failures_are_told_apart_inside_tls))
+	  TEST(trusts_by_name), TEST(failures_are_told_apart_inside_tls),
+	  TEST(its_metrics_are_read_over_tls_by_the_same_key),
+	  TEST(a_page_elsewhere_gets_no_key_and_is_not_trusted_blindly),
+	  TEST(metrics_behind_a_unix_socket))

@@ -62,6 +62,38 @@ static void shards_are_the_whole_schedule(void)
 		load_result_release(&part[i]);
 }
 
+static void parts_that_did_not_begin_together_are_no_one_load(void)
+{
+	struct load_result part[2] = { 0 };
+	struct err err = ERR_INIT;
+
+	for (unsigned i = 0; i < 2; i++) {
+		run_shard(i, 2, &part[i]);
+		part[i].audit.client_limited = false; /* whatever this machine was doing */
+		part[i].audit.reasons[0] = '\0';
+		part[i].wall_ms = 1000000;
+		part[i].start_at_ms = 1000000;
+	}
+	for (int late = 90; late <= 310; late += 110) { /* 90, 200, 310 ms */
+		for (int k = 0; k < 2; k++) {
+			struct load_result all CLEANUP(load_result_release) = { 0 };
+
+			part[1].wall_ms = 1000000 + late;
+			part[1].start_late_ns = late * NS_PER_MS;
+			for (int i = 0; i < 2; i++)
+				part[i].client_lag_ns = k ? 250 * NS_PER_MS : 0;
+			CHECK_OK(load_merge(part, 2, &all, &err), err);
+			CHECK_INT(all.audit.client_limited, late > (k ? 250 : 100));
+			if (all.audit.client_limited)
+				CHECK_HAS(all.audit.reasons, "client 1 began 0.");
+			CHECK_INT(all.start_at_ms, 1000000);
+			CHECK_INT(all.start_late_ns, late * NS_PER_MS);
+		}
+	}
+	for (int i = 0; i < 2; i++)
+		load_result_release(&part[i]);
+}
+
 static void percentiles_are_of_all_samples(void)
 {
 	struct load_event ev[4] = { { .at = 5 }, { .at = 8 }, { .at = 15 }, { .at = 30 } };
@@ -129,4 +161,5 @@ static void percentiles_are_of_all_samples(void)
 	}
 }
 
-TEST_MAIN(TEST(shards_are_the_whole_schedule), TEST(percentiles_are_of_all_samples))
+TEST_MAIN(TEST(shards_are_the_whole_schedule), TEST(percentiles_are_of_all_samples),
+	  TEST(parts_that_did_not_begin_together_are_no_one_load))

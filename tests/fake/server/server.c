@@ -15,7 +15,7 @@
  *	               --departures also left: when the kernel gave it to the device, 0: unknown
  *	POST /truth/stall?ms=N   does nothing at all for so long, from now on
  *	POST /truth/reset        forgets
- *	GET  /metrics            counters under vLLM's names
+ *	GET  /metrics            counters under vLLM's names; with --key KEY only for its bearer
  *	GET  anything else       "hello"
  */
 #include "play.h"
@@ -77,6 +77,7 @@ static bool departures;
 static struct script turns[TURNS];
 static int n_turns;
 static SSL_CTX *tls;
+static const char *page_key; /* who asks for /metrics has to bring it; NULL: anybody may */
 static struct entry entries[LOG_MAX];
 static struct {
 	long tokens, ended, answered_turns, requests, connections, active_max, aborted, repeated,
@@ -561,6 +562,18 @@ static void one_request(struct conn *c, const char *path, const char *head, cons
 	start_play(c);
 }
 
+/* --key KEY: only for who brings it. */
+static void about_metrics(struct conn *c)
+{
+	const char *got = find_header(c->in, "\r\nAuthorization: Bearer ");
+	size_t n = page_key ? strlen(page_key) : 0;
+
+	if (page_key && !(got && strncmp(got, page_key, n) == 0 && got[n] == '\r'))
+		answer_text(c, "text/plain", "# no key, no metrics\n", 21);
+	else
+		answer_metrics(c);
+}
+
 /* One request out of what came in. False: not whole yet, or the connection is gone. */
 static bool take_request(struct conn *c)
 {
@@ -595,7 +608,7 @@ static bool take_request(struct conn *c)
 	if (strncmp(path, "/truth", 6) == 0)
 		about_truth(c, path);
 	else if (strcmp(method, "GET") == 0 && strcmp(path, "/metrics") == 0)
-		answer_metrics(c);
+		about_metrics(c);
 	else if (strcmp(method, "GET") == 0)
 		answer_text(c, "text/plain", "hello", 5);
 	else
@@ -812,6 +825,8 @@ int main(int argc, char **argv)
 			departures = true;
 		else if (strcmp(argv[i], "--tls") == 0 && i + 2 < argc)
 			tls = make_tls(argv[i + 1], argv[i + 2]), i++;
+		else if (strcmp(argv[i], "--key") == 0)
+			page_key = argv[i + 1];
 	}
 	n_turns = scripts_parse(script, turns, TURNS);
 	if (n_turns <= 0)
