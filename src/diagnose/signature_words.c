@@ -34,22 +34,20 @@ static const char failure[] =
 	"^[EF][0-9]{4} |\\*ERROR\\*|E[RE]{2}OR";
 /* What is no failure though it has such words: a level below an error's; "0 errors"; the "Unknown"
  * of a status table; commands, settings and dumps that are echoed; titles of commits. */
+static const char level[] = /* in the first LEVEL_WITHIN bytes */
+	"(?<![_A-Za-z.-])(?<!DEBUG=)(?<!LEVEL=)(?-i:INFO|DEBUG|TRACE|NOTICE|WARN|WARNING)"
+	"(?![=_A-Za-z])|level[\"=: ]+(info|warn|debug|trace|notice)|Warning\\b|\\bignor(e|ing)\\b|"
+	"(?<![a-z])warning[:\\]]|^[IWD][0-9]{4} |\\[[IWD][0-9]{3,4} [0-9]{2}:[0-9]{2}:|^\\+ ";
 static const char mild[] =
-	"^.{0,160}?((?<![_A-Za-z.-])(?<!DEBUG=)(?<!LEVEL=)(?-i:INFO|DEBUG|TRACE|NOTICE|WARN|"
-	"WARNING)"
-	"(?![=_A-Za-z])|level[\"=: ]+(info|warn|debug|trace|notice)|\\b[A-Za-z]+Warning\\b|"
-	"(?<![a-z])warning[:\\]])|"
-	"^[IWD][0-9]{4} |\\[[IWD][0-9]{3,4} [0-9]{2}:[0-9]{2}:|(?<![\\w.-])(no|0|zero|without( "
-	"any)?) "
-	"(\\w+ )?(errors?|fail(ures?|ed)|warnings?|exceptions?|mismatch(es)?|timeouts?)\\b|"
+	"(?<![\\w.-])(no|0|zero|without( any)?) (\\w+ )?"
+	"(errors?|fail(ures?|ed)|warnings?|exceptions?|mismatch(es)?|timeouts?)\\b|"
 	"\\b(errors?|fail(ures?|ed))\"?[=:] ?(0|none|null|false)\\b|"
 	"\\bif\\b.{0,40}\\b(errors?|failures?) (occurs?|happens?)|"
-	"^[\\w ()./+%-]{1,70}:\\s+\\[?(not active|no|none|n/a|unknown|disabled|not supported|not "
-	"available|false|0|"
-	"could not collect|no cuda)\\]?\\s*$|"
-	"^\\+ |^.{0,100}\\bignor(e|ing)\\b|(?: "
-	"--[\\w-]+[^-\\n]{0,200}){4}|(?:\\b\\w+=[^,=\\n]{0,80}, ?){6}|"
+	"^[\\w ()./+%-]{1,70}:\\s+\\[?(not active|no|none|n/a|unknown|disabled|not supported|"
+	"not available|false|0|could not collect|no cuda)\\]?\\s*$|"
+	"(?: --[\\w-]+[^-\\n]{0,200}){4}|(?:\\b\\w+=[^,=\\n]{0,80}, ?){6}|"
 	"(?:['\"]\\w+['\"]: [^,\\n]{0,80}, ?){6}|\\b(fix(es|ed)?|revert)\\b.*\\(#[0-9]+\\)";
+enum { LEVEL_WITHIN = 180 };
 
 const char *const words_anchors[] = {
 	" error ",     " error:",        "error: ",       "*error*",         "error] ",
@@ -87,7 +85,7 @@ static const char stems[][5] = {
 enum { STEM_BITS = 13 };
 
 struct words {
-	pcre2_code *failure, *mild;
+	pcre2_code *failure, *level, *mild;
 	uint64_t stems[(1u << STEM_BITS) / 64];
 };
 
@@ -155,6 +153,7 @@ struct words *words_new(void)
 	struct words *w = xcalloc(1, sizeof(*w));
 
 	w->failure = compiled(failure);
+	w->level = compiled(level);
 	w->mild = compiled(mild);
 	for (size_t i = 0; i < ARRAY_SIZE(stems); i++) {
 		uint32_t h = stem_hash(stem_at(stems[i]));
@@ -171,6 +170,7 @@ void words_free(struct words **at)
 	if (!w)
 		return;
 	pcre2_code_free(w->failure);
+	pcre2_code_free(w->level);
 	pcre2_code_free(w->mild);
 	free(w);
 	*at = NULL;
@@ -189,5 +189,8 @@ static bool matches(const pcre2_code *code, struct sv line)
 
 bool words_fail(const struct words *w, struct sv line)
 {
-	return has_stem(w, line) && matches(w->failure, line) && !matches(w->mild, line);
+	struct sv begin = { line.p, MIN(line.n, (size_t)LEVEL_WITHIN) };
+
+	return has_stem(w, line) && matches(w->failure, line) && !matches(w->level, begin) &&
+	       !matches(w->mild, line);
 }
