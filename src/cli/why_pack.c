@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "cli/reporting.h"
 #include "cli/text.h"
+#include "cli/why_names.h"
 #include "diagnose/diagnose.h"
 #include <ctype.h>
 #include <unistd.h>
@@ -196,9 +197,9 @@ static void readme(struct pack *p, const json_t *v)
 
 	str_addf(&s,
 		 "# Evidence of run %s: %s\n\n"
-		 "Made by twice %s. Credentials, names of host and user were taken out; look "
-		 "through "
-		 "it before you publish it.\n\n",
+		 "Made by twice %s. Credentials were taken out; names of hosts and users, "
+		 "addresses, serial numbers and UUIDs have placeholders, the same name the same "
+		 "one in all files. Look through it before you publish it.\n\n",
 		 json_str_or(body, "run", ""), text_verdict_word(json_str_or(d, "verdict", "")),
 		 json_str_or(v, "tool_version", ""));
 	str_add(&s, "```\n");
@@ -233,6 +234,43 @@ static void commands(struct pack *p, const json_t *v)
 	if (json_is_string(next))
 		str_addf(&s, "# next: %s\n", json_string_value(next));
 	put(p, "commands.txt", str_text(&s));
+}
+
+/* ---- names ---- */
+
+/* Versions of four numbers look like addresses; a component's name is no host's. */
+static void keep_stack(struct names *n, const json_t *l)
+{
+	for (size_t i = 0; i < json_array_size(l); i++) {
+		const json_t *c = json_array_get(l, i);
+
+		names_keep(n, json_str_or(c, "name", NULL));
+		names_keep(n, json_str_or(c, "version", NULL));
+		names_keep(n, json_str_or(json_object_get(c, "before"), "version", NULL));
+		names_keep(n, json_str_or(json_object_get(c, "after"), "version", NULL));
+	}
+}
+
+/* All files at once: who is called <host-2> in one of them is so in the others. */
+static void without_names(struct pack *p, const json_t *v, const json_t *stack)
+{
+	const json_t *body = json_object_get(v, "verdict");
+	struct names n CLEANUP(names_release) = { 0 };
+
+	names_keep(&n, json_str_or(body, "run", NULL));
+	names_keep(&n, json_str_or(body, "workload", NULL));
+	keep_stack(&n, stack);
+	keep_stack(&n, json_object_get(body, "changes"));
+	for (size_t i = 0; i < p->n; i++)
+		names_learn(&n, p->v[i].text);
+	for (size_t i = 0; i < p->n; i++) {
+		char *clean = names_hide(&n, p->v[i].text), *name = names_hide(&n, p->v[i].name);
+
+		free(p->v[i].text);
+		free(p->v[i].name);
+		p->v[i].text = clean;
+		p->v[i].name = name;
+	}
 }
 
 /* ---- writing it ---- */
@@ -328,6 +366,7 @@ int why_pack(struct cli *cli, const struct ledger_entry *verdict, const char *to
 	put(&p, "contract.yaml", json_str_or(contract, "source", ""));
 	commands(&p, v);
 	TRY(logs(cli, &p, v, err));
+	without_names(&p, v, stack);
 	TRY(str_ends(to, ".tar.zst") ? write_archive(&p, to, err) : write_folder(&p, to, err));
 	for (size_t i = 0; i < p.n; i++)
 		strs_add(ret_files, p.v[i].name);

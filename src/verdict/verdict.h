@@ -300,8 +300,9 @@ struct verdict_reasons {
  * too_few_for_first, not_yet.
  * Codes of notes: note, sessions_waived, check_not_passed, repetition_excluded,
  * worse_inside_margin, noisier, much_better, speed_against_samples, session_effect,
- * no_margin; and, for information only (they don't turn accepted into accepted with note): small_bank, few_sessions, outlook,
- * same_stack, drift, look_stands, texts_agreement, items_score, pairs_loss.
+ * no_margin; and, for information only (they don't turn accepted into accepted with note):
+ * small_bank, few_sessions, outlook, same_stack, drift, look_stands, texts_agreement,
+ * items_score, pairs_loss.
  */
 struct verdict {
 	enum verdict_kind kind;

@@ -78,4 +78,40 @@ def test_an_archive_holds_the_same():
     tap.equal(files_of(q.path('packed')), files_of(q.path('plain')))
 
 
+PLANTED = ('gpunode17', '10.20.30.41', 'fe80::a1b2:3ff:fe04:5', '02:42:ac:11:00:02', 'asmith',
+           '4f3c9a10-1b2c-3d4e-5f60-718293a4b5c6', '1650522003820', 'llm7.dc.bigcorp.example')
+PLACES = ('gpunode17:4711:4790 [0] NCCL INFO NET/IB', 'peer 10.20.30.41:29500 and fe80::a1b2:3ff:fe04:5',
+          'link/ether 02:42:ac:11:00:02', '/home/asmith/venv/lib/x.so',
+          'UUID: GPU-4f3c9a10-1b2c-3d4e-5f60-718293a4b5c6', 'Serial Number : 1650522003820',
+          'GET http://llm7.dc.bigcorp.example:8000/v1')
+
+
+def test_names_and_addresses_of_others_have_placeholders_in_every_file():
+    q = quick.Quick()
+    with open(q.path('twice.yaml'), encoding='utf-8') as f:
+        contract = f.read()
+    notes = ''.join('# %s\n' % line for line in PLACES)
+    q.contract(text=contract.replace('twice: 1\n', 'twice: 1\n' + notes))
+    q.accepted()
+    with open(q.path('work.sh'), encoding='utf-8') as f:
+        work = f.read()
+    said = ''.join("echo '%s' >&2\n" % line for line in PLACES)
+    q.write('work.sh', said + "echo 'HSA_STATUS_ERROR_OUT_OF_RESOURCES: Available Free mem : 0 MB'"
+            " >&2\n" + work)
+    q.write('speed', '50\n')
+    q.json('run', status=1)
+    q.json('why', '--pack', 'bundle')
+    found = files_of(q.path('bundle'))
+    for name, text in found.items():
+        for planted in PLANTED:
+            tap.true(planted not in text and planted not in name, (name, planted))
+    logs = ''.join(text for name, text in found.items() if name.startswith('logs/'))
+    hosts = ['<host-1>', '<host-3>', '<ip-1>', '<ip-2>', '<mac-1>', '<user-1>', '<uuid-1>']
+    for there in hosts + ['<serial-1>', 'OUT_OF_RESOURCES']:
+        tap.has(logs, there)
+    for line in found['contract.yaml'].splitlines():
+        if line.startswith('# ') and '<' in line:
+            tap.has(logs, line[2:])          # the same name, the same placeholder
+
+
 tap.main(globals())
