@@ -273,6 +273,29 @@ def test_a_pair_that_is_needed_together():
     tap.equal(q.now(), ['new'] * 5)
 
 
+def test_a_full_plan_that_was_killed_goes_on():
+    q = Five(law('threads', 'flag'))
+    two = ('bisect', '--factorial', 'threads,flag', '--each', '2')
+    q.write('slow', '20')
+    p = q.start(*two)
+    quick.wait_for(lambda: os.path.exists(q.path('started')))
+    p.kill()
+    p.communicate()
+    quick.no_process_left(q.dir)
+    q.remove('slow')
+    plan = q.json(*two, '--dry-run')
+    tap.equal((plan['so_far']['search'], plan['plan']['missing_e9']), ('not ended', 8 * 10 ** 9))
+    q.same_text(*two, '--dry-run')
+    v = q.json(*two)
+    tap.equal((v['state'], v['factorial']['complete'], v['interrupted_before'], v['restored']),
+              ('factorial', True, 1, True))
+    tap.equal([t['why'] for t in v['trials']], ['factorial'] * 8)
+    tap.equal(q.now(), ['new'] * 5)             # as the killed one found it
+    tap.equal(q.json(*two, '--dry-run')['plan']['missing_e9'], 0)
+    tap.has(q.call('why')[1], 'full plan of threads and flag: ')
+    q.json('verify')
+
+
 def test_what_is_outside_the_list_or_gone():
     q = Five(law('blas'))
     q.write('law', 'echo 20\n')             # by now it is slow whatever is in place
