@@ -2,7 +2,7 @@
 /* Logs of a recorded comparison: lines that turned over, lines that are known. */
 #include "diagnose/case_log.h"
 
-#include <ctype.h>
+#include "diagnose/inner.h"
 
 void case_log_release(struct case_log *l)
 {
@@ -11,40 +11,6 @@ void case_log_release(struct case_log *l)
 	free(l->signs.v);
 	free(l->flips.v);
 	strs_release(&l->words);
-}
-
-/* A word that says how something is, not when or how much. */
-static bool tells(struct sv w)
-{
-	size_t letters = 0;
-
-	for (size_t i = 0; i < w.n; i++)
-		letters += isalpha((unsigned char)w.p[i]) != 0;
-	return letters >= 2 && 2 * letters >= w.n;
-}
-
-/* The one word in which two lines differ; false: none, or several. */
-static bool one_word_apart(const char *a, const char *b, struct sv *ret_a, struct sv *ret_b)
-{
-	struct sv ra = sv_of(a), rb = sv_of(b), x, y;
-	size_t same = 0, differ = 0;
-
-	for (;;) {
-		bool more_a = sv_word(&ra, &x), more_b = sv_word(&rb, &y);
-
-		if (more_a != more_b)
-			return false;
-		if (!more_a)
-			return differ == 1 && same >= 2;
-		if (sv_eq(x, y)) {
-			same++;
-			continue;
-		}
-		if (!tells(x) || !tells(y) || differ++)
-			return false;
-		*ret_a = x;
-		*ret_b = y;
-	}
 }
 
 static void flips(const struct strs *before, const struct strs *now, struct case_log *ret)

@@ -70,3 +70,9 @@ const char *value_of_side(const struct component *c);
 char *change_words(const struct change *c) MUST_USE; /* "triton 3.4.0 -> 3.6.0" */
 /* Layers that are the same to somebody who reads reports: host and driver. */
 bool layers_alike(enum component_layer a, enum component_layer b);
+
+/* ---- log.c ---- */
+
+/* The one word in which two lines differ, and which says how something is, not when or how much;
+ * false: none, or several, or hardly another word is the same. */
+bool one_word_apart(const char *a, const char *b, struct sv *ret_a, struct sv *ret_b);

@@ -2,6 +2,7 @@
 #include "diagnose/log.h"
 
 #include "base/vec.h"
+#include "diagnose/inner.h"
 #include <ctype.h>
 
 void diagnose_logs_release(struct diagnose_logs *l)
@@ -168,8 +169,17 @@ static void own_lines(const struct diagnose_log_arm *a, const struct diagnose_lo
 			ret->v[ret->n++] = &a->v[i];
 }
 
-/* The one word in which two lines differ by more than case. */
-static bool one_word_apart(const char *a, const char *b, struct sv *ret_a, struct sv *ret_b)
+/* The same for a line as it stands, where it may be a path. */
+static bool says_how(struct sv w)
+{
+	size_t letters = 0;
+
+	for (size_t i = 0; i < w.n; i++)
+		letters += isalpha((unsigned char)w.p[i]) != 0;
+	return letters >= 2 && 2 * letters >= w.n;
+}
+
+bool one_word_apart(const char *a, const char *b, struct sv *ret_a, struct sv *ret_b)
 {
 	struct sv ra = sv_of(a), rb = sv_of(b), x, y;
 	size_t same = 0, differ = 0;
@@ -185,7 +195,7 @@ static bool one_word_apart(const char *a, const char *b, struct sv *ret_a, struc
 			same++;
 			continue;
 		}
-		if (differ++)
+		if (!says_how(x) || !says_how(y) || differ++)
 			return false;
 		*ret_a = x;
 		*ret_b = y;
