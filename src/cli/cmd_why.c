@@ -11,6 +11,7 @@
 #include "cli/why_pack.h"
 #include "cli/why_plot.h"
 #include "cli/why_steps.h"
+#include "report/report.h"
 
 struct why_conf {
 	const char *pack;
@@ -103,7 +104,7 @@ static void why_text(const json_t *v, struct str *out)
 		why_metric(json_object_get(v, "repetitions"), json_array_get(numbers, i), out);
 	for (size_t i = 0; i < json_array_size(answers); i++)
 		why_answer(json_array_get(answers, i), out);
-	why_next(decision, out);
+	why_next(decision, report_search_leads(json_object_get(v, "search")), out);
 	if (json_int_or(v, "evidence_lost", 0))
 		str_addc(out, '\n');
 	reporting_lost_text(v, out);

@@ -4,8 +4,9 @@
 
 #include "base/str.h"
 
+#define BISECT "'twice bisect' finds the component that did it, "
 #define SEARCH                                                                                     \
-	"'twice diff' shows what changed, 'twice bisect' finds the component that did it, 'twice " \
+	"'twice diff' shows what changed, " BISECT "'twice "                                       \
 	"rollback' goes back, 'twice why --pack FILE' collects the evidence for its owner"
 
 static const struct step {
@@ -187,7 +188,20 @@ static void next_of_notes(const json_t *notes, struct str *out)
 	}
 }
 
-void why_next(const json_t *decision, struct str *out)
+/* A search that has its answer is not asked for again. */
+static void add_what(const char *what, bool found, struct str *out)
+{
+	const char *search = found ? strstr(what, BISECT) : NULL;
+
+	str_add(out, "\n  what to do: ");
+	if (search) {
+		str_addn(out, what, (size_t)(search - what));
+		what = search + strlen(BISECT);
+	}
+	str_addf(out, "%s\n", what);
+}
+
+void why_next(const json_t *decision, bool found, struct str *out)
 {
 	const json_t *reasons = json_object_get(decision, "reasons");
 	const char *end = why_end(json_str_or(decision, "verdict", ""));
@@ -203,8 +217,8 @@ void why_next(const json_t *decision, struct str *out)
 			continue;
 		told[s - steps] = true;
 		last = s->change;
-		str_addf(out, "\n  what would change it: %s\n  what to do: %s\n", s->change,
-			 s->what);
+		str_addf(out, "\n  what would change it: %s", s->change);
+		add_what(s->what, found, out);
 	}
 	next_of_notes(json_object_get(decision, "notes"), out);
 	if (end)

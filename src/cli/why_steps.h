@@ -6,8 +6,9 @@
 
 struct str;
 
-/* For each reason of the decision, each note that asks for something, and the verdict. */
-void why_next(const json_t *decision, struct str *out);
+/* For each reason of the decision, each note that asks for something, and the verdict. found: a
+ * search for the component has its answer already. */
+void why_next(const json_t *decision, bool found, struct str *out);
 /* Codes of verdict.h that why_next has words for. */
 bool why_code_known(const char *code);
 bool why_note_known(const char *code);

@@ -74,7 +74,7 @@ static char *said(const char *verdict, const char *list, const char *code, const
 					"code", code, "about", about, "text", "x");
 	struct str out = { 0 };
 
-	why_next(d, &out);
+	why_next(d, /* found= */ false, &out);
 	return str_steal(&out);
 }
 
@@ -90,6 +90,19 @@ static void every_reason_says_what_would_change_it(void)
 		CHECK_HAS(text, reasons[i].what);
 	}
 	CHECK(!why_code_known("no_such_reason"));
+}
+
+static void a_search_with_its_answer_is_not_asked_for(void)
+{
+	AUTO_JSON json_t *d = json_pack("{s:s, s:[{s:s, s:s}]}", "verdict", "rejected", "reasons",
+					"code", "regressed", "text", "x");
+	struct str open CLEANUP(str_release) = { 0 }, found CLEANUP(str_release) = { 0 };
+
+	why_next(d, false, &open);
+	why_next(d, true, &found);
+	CHECK_HAS(str_text(&open), "'twice bisect' finds the component");
+	CHECK(!strstr(str_text(&found), "bisect"));
+	CHECK_HAS(str_text(&found), "shows what changed, 'twice rollback' goes back");
 }
 
 static void every_note_is_known(void)
@@ -155,7 +168,8 @@ static void the_tables_are_the_list_of_the_room(void)
 	}
 }
 
-TEST_MAIN(TEST(every_reason_says_what_would_change_it), TEST(every_note_is_known),
+TEST_MAIN(TEST(every_reason_says_what_would_change_it),
+	  TEST(a_search_with_its_answer_is_not_asked_for), TEST(every_note_is_known),
 	  TEST(every_verdict_ends_with_what_is_left),
 	  TEST(more_samples_are_another_search_than_a_slower_step),
 	  TEST(the_tables_are_the_list_of_the_room))
