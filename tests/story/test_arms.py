@@ -87,8 +87,9 @@ def test_what_the_hour_costs_both_is_no_loss():
     q = Two(hour=20)
     tap.equal(q.json('run', status=1)['verdict'], 'rejected')
     v = q.json('run', '--interleave')
-    tap.equal((v['verdict'], v['body']['decision']['used'] >= 5, v['body']['decision']['bank'] >= 5),
-              ('accepted', True, True))
+    # Which numbers are whose is drawn with the order: some draws make one arm noisier, a note.
+    tap.true(v['verdict'] in ('accepted', 'accepted_with_note'), v['body']['decision'])
+    tap.equal((v['body']['decision']['used'] >= 5, v['body']['decision']['bank'] >= 5), (True, True))
     tap.equal(q.now(), ['new'] * 2)
     arms = q.arms()
     tap.equal(len(arms), 2 * v['body']['decision']['used'])
