@@ -275,7 +275,7 @@ def main():
             f.write('''# The same load, three clients
 
 Made by `make bench-load`, %s, on %s. Each client plays each scenario %s against the scripted server,
-interleaved, in a closed loop on loopback, with the same prompts; medians. "True" is what the server was told to
+interleaved, in a closed loop on loopback, with the same prompts; quantiles are over requests. "True" is what the server was told to
 play; a client can only be later. Measures keep each client's own definition: tpot is per token, itl per event (GuideLLM
 has no gaps of its own: its inter-token latency is a mean of each request and stands in both rows). CPU is the whole
 process with its start. The server and the client share the machine (load average %.1f at the end).

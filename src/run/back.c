@@ -75,10 +75,17 @@ static const char *word_then(const json_t *switches, const char *name)
 	return NULL;
 }
 
+bool run_switch_names(const char *name, const struct change *c)
+{
+	const char *of = change_name(c);
+
+	return streq(name, of) || (str_starts(of, "env.") && streq(name, of + strlen("env.")));
+}
+
 static bool switched(const struct switch_plan *p, const struct change *c)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].needed && streq(p->v[i].component, change_name(c)))
+		if (p->v[i].needed && run_switch_names(p->v[i].component, c))
 			return true;
 	return false;
 }

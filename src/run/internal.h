@@ -148,6 +148,11 @@ struct verdict_setting *judge_settings(const struct judge *j, struct strs *misma
 				       struct strs *notes, size_t *ret_n) MUST_USE;
 const char *judge_work(const struct reps *l, bool *ret_differs);
 
+/* ---- back.c ---- */
+
+/* A switch is named as the component it changes; a variable also without its "env.". */
+bool run_switch_names(const char *name, const struct change *c);
+
 /* ---- judge.c: what the verdict is made of ---- */
 
 struct judge {

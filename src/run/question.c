@@ -228,14 +228,10 @@ static const char *word_of(const json_t *switches, const char *name)
 	return NULL;
 }
 
-/* A switch is named as the component it changes; a variable also without its "env.". */
 static bool moved(const struct question *q, const struct change *c)
 {
-	const char *name = change_name(c);
-
 	for (size_t i = 0; i < q->parts.n; i++)
-		if (streq(q->parts.v[i].name, name) ||
-		    (str_starts(name, "env.") && streq(q->parts.v[i].name, name + 4)))
+		if (run_switch_names(q->parts.v[i].name, c))
 			return true;
 	return false;
 }

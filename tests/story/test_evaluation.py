@@ -57,6 +57,10 @@ def test_rounded_weights_are_judged_by_the_answers_they_cost():
     tap.equal((c['last_run']['verdict'], c['last_run']['component'], c['last_run']['this_stack']),
               ('rejected', 'env.WEIGHT_BITS', True))
     q.same_text('check', status=1)
+    # A variable's switch goes by its name alone: nothing is left without a way back.
+    back = q.json('rollback')
+    tap.equal((back['no_switch_for'], [s['component'] for s in back['steps']]), ([], ['WEIGHT_BITS']))
+
     for name, words in (('html', '<th scope="row">recall</th>'), ('md', '| recall | ')):
         q.call('report', '--format', name, '--out', q.path('page'), status=0)
         with open(q.path('page'), encoding='utf-8') as f:
