@@ -56,8 +56,9 @@ static void keeps_the_handshake_apart(void)
 		/* What ttft has of it is what ttft_from_start has not. */
 		CHECK(r->started - r->begun >= r->tls_ns + r->connect_ns);
 	}
-	CHECK(bench_get(&b, "ttft.p50") - bench_get(&b, "ttft_from_start.p50") >=
-	      bench_get(&b, "tls.p50"));
+	/* Request by request above: medians do not add up. */
+	CHECK(bench_get(&b, "tls.p50") > 0 &&
+	      bench_get(&b, "ttft.p50") > bench_get(&b, "ttft_from_start.p50"));
 	bench_done(&b);
 	fake_stop(&f);
 	f = start_tls(&b, "n=2,ttft=10ms,itl=1ms", "IP:127.0.0.1");
